@@ -1,0 +1,5 @@
+"""Cell-level data lineage: which input cells made these output cells, and what did they touch?"""
+
+from dslog.errors import DslogError
+
+__all__ = ["DslogError"]

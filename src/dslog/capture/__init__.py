@@ -1,0 +1,1 @@
+"""Where relations come from: numpy, Spark, explanations, callables."""

@@ -1,0 +1,1 @@
+"""Lineage of numpy operations."""

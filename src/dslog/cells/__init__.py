@@ -1,0 +1,1 @@
+"""Sets of cells of one array: box algebra, CellSet, reading a query selection."""

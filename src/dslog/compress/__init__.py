@@ -1,0 +1,1 @@
+"""From a raw relation to a Lineage: ProvRC, factors, folds."""

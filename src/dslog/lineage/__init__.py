@@ -1,0 +1,1 @@
+"""Compressed lineage: Table, Lineage, and how they are written."""

@@ -1,0 +1,1 @@
+"""Following lineage along a path: index, plan, explain."""

@@ -1,0 +1,1 @@
+"""Raw lineage relations and the one Arrow schema that Spark and Parquet share."""

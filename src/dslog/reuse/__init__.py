@@ -1,0 +1,1 @@
+"""Deriving the lineage of repeated operations: signatures, generalising, probing."""

@@ -1,0 +1,1 @@
+"""Catalog, files, transactions, verify, gc."""

@@ -1,0 +1,1 @@
+"""Slow, obvious references and hypothesis strategies for tests."""

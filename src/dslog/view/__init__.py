@@ -1,0 +1,1 @@
+"""The page: server, graph and region models."""

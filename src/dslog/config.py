@@ -1,0 +1,85 @@
+"""Settings read from ``DSLOG_*`` environment variables.
+
+========================== ============ =====================================================
+variable                   default      meaning
+========================== ============ =====================================================
+DSLOG_SPARK_MASTER         ``local[*]`` where a session that DSLog starts runs: any Spark
+                                        master, or ``sc://host:port`` for Spark Connect
+DSLOG_SPARK_DRIVER_MEMORY  ``2g``       heap of the driver; 1 GB is too little for a relation
+                                        of a few million rows
+DSLOG_SPARK_CONF           ``{}``       further Spark settings, as a JSON object; they win over
+                                        DSLog's own
+========================== ============ =====================================================
+
+They count only when DSLog starts a session itself, not when a program brings its own.
+"""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Self
+
+from dslog.errors import EngineError
+
+_MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|kb|mb|gb|tb)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings, each with its default.
+
+    >>> Config.from_environment({"DSLOG_SPARK_CONF": '{"spark.sql.shuffle.partitions": 8}'}).spark_conf
+    mappingproxy({'spark.sql.shuffle.partitions': '8'})
+    """
+
+    spark_master: str = "local[*]"
+    spark_driver_memory: str = "2g"
+    spark_conf: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Self:
+        """Read the settings from ``environ`` (``os.environ``); an empty value counts as unset."""
+        environ = os.environ if environ is None else environ
+        return cls(
+            spark_master=environ.get("DSLOG_SPARK_MASTER") or "local[*]",
+            spark_driver_memory=_memory(environ.get("DSLOG_SPARK_DRIVER_MEMORY") or "2g"),
+            spark_conf=MappingProxyType(_conf(environ.get("DSLOG_SPARK_CONF") or "{}")),
+        )
+
+
+def spark_value(value: object) -> str:
+    """Write a setting's value the way Spark reads it.
+
+    >>> spark_value(True), spark_value(8)
+    ('true', '8')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _memory(text: str) -> str:
+    if not _MEMORY.fullmatch(text):
+        raise EngineError(
+            f"DSLOG_SPARK_DRIVER_MEMORY={text!r} is not an amount of memory. "
+            "Write a number and a unit, such as 2g or 1500m."
+        )
+    return text
+
+
+def _conf(text: str) -> dict[str, str]:
+    example = 'Write a JSON object, such as {"spark.sql.shuffle.partitions": 8}.'
+    try:
+        parsed = json.loads(text)
+    except ValueError as error:
+        raise EngineError(f"DSLOG_SPARK_CONF={text!r} is not JSON: {error}. {example}") from error
+    if not isinstance(parsed, dict):
+        raise EngineError(f"DSLOG_SPARK_CONF={text!r} is not a JSON object. {example}")
+    for key, value in parsed.items():
+        if not isinstance(value, str | int | float | bool):
+            raise EngineError(
+                f"DSLOG_SPARK_CONF gives {key!r} the value {value!r}. "
+                "A Spark setting is text, a number, true or false."
+            )
+    return {key: spark_value(value) for key, value in parsed.items()}

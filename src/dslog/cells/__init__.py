@@ -1,1 +1,1 @@
-"""Sets of cells of one array: box algebra, CellSet, reading a query selection."""
+"""Sets of array cells: box algebra, `CellSet`, and reading a query selection."""

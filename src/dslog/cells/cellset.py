@@ -1,0 +1,390 @@
+"""A set of cells of one array."""
+
+import operator
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dslog.cells import boxes as algebra
+from dslog.cells.boxes import Ints, Mask
+from dslog.cells.listing import box_columns, cell_columns, list_cells
+from dslog.errors import SelectionError, ShapeError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame, SparkSession
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_BYTES_PER_SIDE = 16  # two int64 per box and axis, against one byte per cell of a bitmap
+
+
+class CellSet:
+    """An immutable set of cells of an array of `shape`: disjoint boxes, or a bitmap if smaller.
+
+    A box costs 16 bytes per axis and a bitmap one byte per cell, so a set is kept as a bitmap when
+    its boxes would take more. Both forms are made on demand and give the same answers. `exact` says
+    whether these are exactly the cells asked for, or a superset, because lineage on the way was
+    one; a combination is exact if both sides are. Equality compares cells, not exactness.
+
+    >>> a = CellSet.from_boxes((3, 2), np.array([[[0, 1], [0, 1]]]))
+    >>> a
+    CellSet(shape=(3, 2), count=4, boxes=1, exact)
+    >>> (1, 1) in a, (2, 0) in a
+    (True, False)
+    >>> (a - CellSet.from_indices((3, 2), [(0, 0)])).indices().tolist()
+    [[0, 1], [1, 0], [1, 1]]
+    """
+
+    __slots__ = ("_boxes", "_count", "_exact", "_mask", "_shape")
+
+    _shape: tuple[int, ...]
+    _boxes: Ints | None
+    _mask: Mask | None
+    _count: int | None
+    _exact: bool
+
+    def __init__(self) -> None:
+        raise TypeError(
+            "CellSet has no constructor of its own: use CellSet.empty, full, from_boxes, "
+            "from_mask or from_indices."
+        )
+
+    @classmethod
+    def _make(
+        cls, shape: tuple[int, ...], boxes: Ints | None, mask: Mask | None, exact: bool
+    ) -> Self:
+        """Wrap sorted disjoint boxes, or a mask, or both; neither is copied."""
+        self = object.__new__(cls)
+        for name, value in (
+            ("_shape", shape),
+            ("_boxes", boxes),
+            ("_mask", mask),
+            ("_count", None),
+            ("_exact", exact),
+        ):
+            object.__setattr__(self, name, value)
+        return self
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"A CellSet is immutable: can't set {name!r} to {value!r}.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"A CellSet is immutable: can't delete {name!r}.")
+
+    # -- making one --------------------------------------------------------------------------
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...]) -> Self:
+        """No cell."""
+        shape = _read_shape(shape)
+        return cls._make(shape, np.empty((0, len(shape), 2), np.int64), None, exact=True)
+
+    @classmethod
+    def full(cls, shape: tuple[int, ...]) -> Self:
+        """Every cell."""
+        shape = _read_shape(shape)
+        if 0 in shape:
+            return cls.empty(shape)
+        box = np.array([(0, length - 1) for length in shape], np.int64).reshape(1, len(shape), 2)
+        return cls._make(shape, box, None, exact=True)
+
+    @classmethod
+    def from_boxes(
+        cls,
+        shape: tuple[int, ...],
+        boxes: npt.ArrayLike,
+        *,
+        disjoint: bool = False,
+        exact: bool = True,
+    ) -> Self:
+        """The cells of inclusive boxes (k, ndim, 2) that lie within the shape.
+
+        Boxes may overlap, and empty ones (hi < lo) count for nothing. With ``disjoint=True`` the
+        caller vouches that none overlap and none is empty, and the boxes are only sorted.
+        """
+        shape = _read_shape(shape)
+        table = _read_boxes(boxes, shape)
+        if _outweighs(len(table), shape):
+            return cls._make(shape, None, algebra.paint(table, shape), exact)
+        table = algebra.sort_boxes(table) if disjoint else algebra.normalise(table)
+        return cls._make(shape, _own(table, boxes), None, exact)
+
+    @classmethod
+    def from_mask(cls, mask: npt.ArrayLike, *, exact: bool = True) -> Self:
+        """The cells where a boolean array is true; its shape is the array's."""
+        bits = np.array(mask, order="C")
+        if bits.dtype != np.bool_:
+            raise SelectionError(
+                f"A mask must be boolean, not {bits.dtype}. Compare first, such as mask != 0."
+            )
+        return cls._make(bits.shape, None, bits, exact)
+
+    @classmethod
+    def from_indices(
+        cls, shape: tuple[int, ...], indices: npt.ArrayLike, *, exact: bool = True
+    ) -> Self:
+        """The cells at integer indices (n, ndim), in any order, repeated or not."""
+        shape = _read_shape(shape)
+        table = np.asarray(indices)
+        if table.size == 0 and table.ndim < 2:
+            table = np.empty((0, len(shape)), np.int64)
+        if table.ndim != 2 or table.shape[1] != len(shape):
+            raise SelectionError(
+                f"Indices of an array of shape {shape} need shape (n, {len(shape)}), "
+                f"not {table.shape}."
+            )
+        return cls.from_boxes(shape, np.stack([table, table], axis=2), exact=exact)
+
+    def with_exact(self, exact: bool) -> Self:
+        """The same cells, labelled exact or superset."""
+        if exact == self._exact:
+            return self
+        return self._make(self._shape, self._boxes, self._mask, exact)
+
+    def __reduce__(self) -> tuple[Callable[..., "CellSet"], tuple[Any, ...]]:
+        return _rebuild, (self._shape, self._boxes, self._mask, self._exact)
+
+    # -- looking at it -----------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's shape."""
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        """The array's number of axes."""
+        return len(self._shape)
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are exactly the cells asked for, not a superset."""
+        return self._exact
+
+    @property
+    def count(self) -> int:
+        """The number of cells; a Python int, so never too large."""
+        if self._count is None:
+            bits = self._mask
+            count = algebra.volume(self._rows()) if bits is None else int(np.count_nonzero(bits))
+            object.__setattr__(self, "_count", count)
+            return count
+        return self._count
+
+    @property
+    def boxes(self) -> Ints:
+        """Disjoint inclusive boxes, int64 (k, ndim, 2), sorted by lower corner; read-only."""
+        return _read_only(self._rows())
+
+    def _rows(self) -> Ints:
+        """The boxes; once they are known, a bitmap that takes more bytes is dropped."""
+        if self._boxes is None:
+            boxes = algebra.unpaint(self._bits())
+            object.__setattr__(self, "_boxes", boxes)
+            if not _outweighs(len(boxes), self._shape):
+                object.__setattr__(self, "_mask", None)
+            return boxes
+        return self._boxes
+
+    @property
+    def num_boxes(self) -> int:
+        """The number of boxes."""
+        return len(self._rows())
+
+    @property
+    def is_bitmap(self) -> bool:
+        """Whether a bitmap takes fewer bytes than the boxes."""
+        return _outweighs(self.num_boxes, self._shape)
+
+    def _bits(self) -> Mask:
+        """The mask, kept only where it is the smaller form."""
+        if self._mask is not None:
+            return self._mask
+        assert self._boxes is not None  # noqa: S101 (one of the two is always there)
+        bits = algebra.paint(self._boxes, self._shape)
+        if _outweighs(len(self._boxes), self._shape):
+            object.__setattr__(self, "_mask", bits)
+        return bits
+
+    def mask(self) -> Mask:
+        """A boolean array of the shape, true on the cells; read-only."""
+        return _read_only(self._bits())
+
+    def indices(self) -> Ints:
+        """One row of indices per cell, int64 (count, ndim), in C order."""
+        if self._mask is not None:
+            return np.argwhere(self._mask).reshape(-1, self.ndim)
+        return list_cells(self._rows())
+
+    def slices(self) -> list[tuple[slice, ...]]:
+        """One tuple of slices per box, each an index into a numpy array of the shape."""
+        return [tuple(slice(low, high + 1) for low, high in box) for box in self._rows().tolist()]
+
+    def to_arrow(self, *, boxes: bool = False) -> pa.Table:
+        """A table with columns i0, i1, ..., one row per cell in C order.
+
+        With ``boxes=True``: columns lo0, hi0, lo1, hi1, ..., one row per box.
+        """
+        columns = box_columns(self.boxes) if boxes else cell_columns(self.indices())
+        rows = self.num_boxes if boxes else self.count
+        if not columns:  # only a table cut from structs keeps its rows without any column
+            return pa.Table.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+        return pa.table(columns)
+
+    def to_pandas(self, *, boxes: bool = False) -> "pd.DataFrame":
+        """The same as ``to_arrow``, as a pandas DataFrame."""
+        return self.to_arrow(boxes=boxes).to_pandas()
+
+    def to_spark(
+        self, session: "SparkSession | None" = None, *, boxes: bool = False
+    ) -> "DataFrame":
+        """The same as ``to_arrow``, as a Spark DataFrame, in no particular order.
+
+        Spark lists the cells from the boxes, so the driver never holds more than the boxes. The
+        session is the given one, or the active one.
+        """
+        from dslog.cells.spark import active_session, cells_frame
+
+        session = active_session() if session is None else session
+        return cells_frame(session, self.to_arrow(boxes=True), self.ndim, listed=not boxes)
+
+    def __repr__(self) -> str:
+        label = "exact" if self._exact else "superset"
+        return f"CellSet(shape={self._shape}, count={self.count}, boxes={self.num_boxes}, {label})"
+
+    def __bool__(self) -> bool:
+        if self._boxes is not None:
+            return len(self._boxes) > 0
+        return bool(self._bits().any())
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return map(tuple, self.indices().tolist())
+
+    def __hash__(self) -> int:
+        return hash((self._shape, self.count))
+
+    def __contains__(self, cell: object) -> bool:
+        index = _read_index(cell, self._shape)
+        if not all(0 <= i < length for i, length in zip(index, self._shape, strict=True)):
+            return False
+        if self._mask is not None:
+            return bool(self._mask[index])
+        point = np.array(index, np.int64)
+        inside = (self._rows()[:, :, 0] <= point) & (point <= self._rows()[:, :, 1])
+        return bool(inside.all(axis=1).any())
+
+    # -- combining ---------------------------------------------------------------------------
+
+    def __or__(self, other: Self) -> Self:
+        return self._combine(other, np.logical_or, _unite)
+
+    def __and__(self, other: Self) -> Self:
+        return self._combine(other, np.logical_and, algebra.intersect)
+
+    def __sub__(self, other: Self) -> Self:
+        return self._combine(other, np.greater, algebra.subtract)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CellSet):
+            return NotImplemented
+        if self._shape != other._shape or self.count != other.count:
+            return False
+        if self._mask is not None and other._mask is not None:
+            return np.array_equal(self._mask, other._mask)
+        return np.array_equal(self.boxes, other.boxes) or not self - other
+
+    def _combine(
+        self,
+        other: Self,
+        on_masks: Callable[[Mask, Mask], Mask],
+        on_boxes: Callable[[Ints, Ints], Ints],
+    ) -> Self:
+        if not isinstance(other, CellSet):
+            return NotImplemented
+        if self._shape != other._shape:
+            raise ShapeError(
+                f"Can't combine cells of arrays of shape {self._shape} and {other._shape}: "
+                "both sets must belong to arrays of one shape."
+            )
+        exact = self._exact and other._exact
+        if self._mask is not None or other._mask is not None:
+            mask = on_masks(self._bits(), other._bits())
+            return self._make(self._shape, None, np.asarray(mask), exact)
+        boxes = on_boxes(self._rows(), other._rows())
+        return self._make(self._shape, boxes, None, exact)
+
+
+def _rebuild(shape: tuple[int, ...], boxes: Ints | None, mask: Mask | None, exact: bool) -> CellSet:
+    return CellSet._make(shape, boxes, mask, exact)
+
+
+def _unite(a: Ints, b: Ints) -> Ints:
+    return algebra.normalise(np.concatenate([a, b]))
+
+
+def _outweighs(boxes: int, shape: tuple[int, ...]) -> bool:
+    """Whether so many boxes take more bytes than a bitmap of the shape."""
+    return boxes * _BYTES_PER_SIDE * max(len(shape), 1) > prod(shape)
+
+
+def _own(table: Ints, given: npt.ArrayLike) -> Ints:
+    """The table, copied if it is still the caller's array."""
+    shared = isinstance(given, np.ndarray) and np.may_share_memory(table, given)
+    return table.copy() if shared else table
+
+
+def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """A view that refuses writes; the set's own arrays stay writable, as compiled loops need."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def _read_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    lengths = tuple(int(length) for length in shape)
+    if any(length < 0 for length in lengths):
+        raise ShapeError(f"Shape {lengths} has a negative length; lengths start at 0.")
+    return lengths
+
+
+def _read_boxes(boxes: npt.ArrayLike, shape: tuple[int, ...]) -> Ints:
+    table = np.asarray(boxes)
+    if table.size == 0 and table.ndim == 1:
+        table = np.empty((0, len(shape), 2), np.int64)
+    if table.ndim != 3 or table.shape[1:] != (len(shape), 2):
+        raise ShapeError(
+            f"Boxes of an array of shape {shape} need shape (k, {len(shape)}, 2), "
+            f"not {table.shape}."
+        )
+    if table.dtype.kind not in "iu" and table.size:
+        raise SelectionError(f"Boxes must be integers, not {table.dtype}.")
+    table = algebra.drop_empty(table.astype(np.int64, copy=False))
+    outside = (table[:, :, 0] < 0) | (table[:, :, 1] >= np.array(shape, np.int64))
+    if outside.any():
+        box = table[outside.any(axis=1)][0].tolist()
+        raise SelectionError(
+            f"Box {box} does not lie within an array of shape {shape}: bounds are inclusive and "
+            "count from 0."
+        )
+    return table
+
+
+def _read_index(cell: object, shape: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        index = tuple(operator.index(i) for i in (cell if isinstance(cell, tuple) else (cell,)))
+    except TypeError:
+        index = None
+    if index is None or len(index) != len(shape):
+        raise SelectionError(
+            f"{cell!r} is no cell of an array of shape {shape}: give {len(shape)} integers in a "
+            "tuple."
+        )
+    return index

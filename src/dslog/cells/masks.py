@@ -1,0 +1,79 @@
+"""From boxes to a boolean mask and back."""
+
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.cells import kernels
+from dslog.cells.merging import Ints, volume
+
+Mask = npt.NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+# A difference array costs a few passes over all cells, direct painting one write per cell of each
+# box: overlapping boxes make the second one dearer.
+_DIRECT_FACTOR = 4
+# The difference array is one longer on every axis, which on many short axes is far too much.
+_DIFFERENCE_AXES = 4
+
+
+def paint(boxes: Ints, shape: tuple[int, ...]) -> Mask:
+    """A mask of `shape`, true on the cells of any box. The boxes may overlap.
+
+    >>> paint(np.array([[[0, 1], [1, 1]]]), (2, 3)).astype(int).tolist()
+    [[0, 1, 0], [0, 1, 0]]
+    """
+    cells = prod(shape)
+    if not shape:
+        return np.full((), len(boxes) > 0)
+    if len(boxes) and len(shape) <= _DIFFERENCE_AXES and volume(boxes) > _DIRECT_FACTOR * cells:
+        return _paint_difference(boxes, shape)
+    mask = np.zeros(cells, np.bool_)
+    kernels.paint_direct(_writable(boxes), _strides(shape), mask)
+    return mask.reshape(shape)
+
+
+def _writable(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """The array, copied if read-only or scattered: numba compiles anew for such arrays."""
+    return np.require(array, requirements=["C", "W"])
+
+
+def _strides(shape: tuple[int, ...]) -> Ints:
+    return np.array([prod(shape[j + 1 :]) for j in range(len(shape))], np.int64)
+
+
+def _paint_difference(boxes: Ints, shape: tuple[int, ...]) -> Mask:
+    wider = tuple(length + 1 for length in shape)
+    difference = np.zeros(wider, np.int32)
+    kernels.paint_corners(_writable(boxes), _strides(wider), difference.reshape(-1))
+    for axis in range(len(shape)):
+        np.cumsum(difference, axis=axis, out=difference)
+    return difference[tuple(slice(length) for length in shape)] > 0
+
+
+def unpaint(mask: Mask) -> Ints:
+    """Disjoint boxes of the set cells: runs on the last axis, stacked along the axes before it.
+
+    >>> unpaint(np.array([[True, True, False], [True, True, True]])).tolist()
+    [[[0, 0], [0, 1]], [[1, 1], [0, 2]]]
+    """
+    d = mask.ndim
+    if d == 0:
+        return np.empty((int(mask), 0, 2), np.int64)
+    if mask.size == 0:
+        return np.empty((0, d, 2), np.int64)
+    rows = _writable(mask).view(np.uint8).reshape(-1, mask.shape[-1])
+    row, low, high = kernels.mask_runs(rows)
+    boxes = np.empty((len(row), d, 2), np.int64)
+    boxes[:, -1, 0] = low
+    boxes[:, -1, 1] = high
+    for axis in range(d - 2, 0, -1):
+        row, index = np.divmod(row, mask.shape[axis])
+        boxes[:, axis, :] = index[:, None]
+    if d > 1:
+        boxes[:, 0, :] = row[:, None]
+    for axis in range(d - 2, -1, -1):
+        boxes = kernels.stack_slices(boxes, axis)
+    return boxes

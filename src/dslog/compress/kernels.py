@@ -1,0 +1,381 @@
+"""Tight loops of ProvRC and of folding. Flat int64 arrays in and out; nothing else lives here.
+
+Matrices of rows have the columns out_lo, out_hi, in_lo, in_hi, ref (l, l, m, m, m of them).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+I64 = npt.NDArray[np.int64]
+I8 = npt.NDArray[np.int8]
+
+SORTED, UNSORTED, SEVERAL = 0, 1, 2
+
+
+@njit(cache=True)
+def is_sorted(rows: I64, columns: I64) -> bool:
+    """Whether the rows are in lexicographic order of the given columns."""
+    for r in range(1, rows.shape[0]):
+        for c in columns:
+            if rows[r, c] != rows[r - 1, c]:
+                if rows[r, c] < rows[r - 1, c]:
+                    return False
+                break
+    return True
+
+
+@njit(cache=True)
+def _run_step(rel: I64, r: int, l: int) -> int:
+    """Compare a sorted relation's row with the one before.
+
+    Returns the input column that alone grew by one; -1 for another cell; -2 for another place in the
+    same cell; -3 when out of order or equal.
+    """
+    c = rel.shape[1]
+    j = 0
+    while j < c and rel[r, j] == rel[r - 1, j]:
+        j += 1
+    if j == c or rel[r, j] < rel[r - 1, j]:
+        return -3
+    if j < l:
+        return -1
+    if rel[r, j] - rel[r - 1, j] != 1:
+        return -2
+    for q in range(j + 1, c):
+        if rel[r, q] != rel[r - 1, q]:
+            return -2
+    return j
+
+
+@njit(cache=True)
+def _chain_bits(rel: I64, l: int, p: int, s: int) -> int:
+    """Which inputs of run s moved with the last output axis since run p; -1 if s can't follow p."""
+    for j in range(l - 1):
+        if rel[s, j] != rel[p, j]:
+            return -1
+    if l == 0 or rel[s, l - 1] != rel[p, l - 1] + 1:
+        return -1
+    bits = 0
+    for i in range(rel.shape[1] - l):
+        d = rel[s, l + i] - rel[p, l + i]
+        if d == 1:
+            bits |= 1 << i
+        elif d != 0:
+            return -1
+    return bits
+
+
+@njit(cache=True)
+def chain_cells(
+    rel: I64, l: int, head: I64, times: I64, length: I64, axis: I8, pattern: I8
+) -> tuple[int, int]:
+    """Compress a sorted relation in which every output cell has one run of input cells.
+
+    One pass: rows become runs along one input axis, runs become chains along the last output axis.
+    A chain is written as its first row, its number of runs, the run's length and axis, and the bits
+    of the inputs that move with the output. Returns (status, chains); gives up at the first sign
+    of disorder or of a cell with several runs.
+    """
+    n = rel.shape[0]
+    k = -1
+    start, run_axis, prev = 0, -1, -1
+    prev_len, prev_axis = 0, -1
+    for r in range(1, n + 1):
+        step = -1
+        if r < n:
+            step = _run_step(rel, r, l)
+            if step == -3:
+                return UNSORTED, 0
+            if step >= 0 and (run_axis == -1 or run_axis == step):
+                run_axis = step
+                continue
+            if step != -1:
+                return SEVERAL, 0
+        # the run start..r-1 is complete: extend the chain, or begin one
+        run_len = r - start
+        bits = -1
+        if prev >= 0 and run_len == prev_len and run_axis == prev_axis:
+            bits = _chain_bits(rel, l, prev, start)
+            if bits >= 0 and times[k] > 1 and bits != pattern[k]:
+                bits = -1
+        if bits >= 0:
+            times[k] += 1
+            pattern[k] = bits
+        else:
+            k += 1
+            head[k], times[k], length[k], axis[k], pattern[k] = start, 1, run_len, run_axis, 0
+        prev, prev_len, prev_axis = start, run_len, run_axis
+        start, run_axis = r, -1
+    return SORTED, k + 1
+
+
+@njit(cache=True)
+def write_chains(
+    rel: I64, l: int, head: I64, times: I64, length: I64, axis: I8, pattern: I8, rows: I64
+) -> None:
+    """Write the rows of the chains that ``chain_cells`` found."""
+    m = rel.shape[1] - l
+    for k in range(rows.shape[0]):
+        s = head[k]
+        for j in range(l):
+            rows[k, j] = rel[s, j]
+            rows[k, l + j] = rel[s, j]
+        if l:
+            rows[k, 2 * l - 1] += times[k] - 1
+        for i in range(m):
+            lo = rel[s, l + i]
+            hi = lo
+            if axis[k] == l + i:
+                hi += length[k] - 1
+            ref = -1
+            if (pattern[k] >> i) & 1:
+                ref = l - 1
+                lo -= rel[s, l - 1]
+                hi -= rel[s, l - 1]
+            rows[k, 2 * l + i] = lo
+            rows[k, 2 * l + m + i] = hi
+            rows[k, 2 * l + 2 * m + i] = ref
+
+
+@njit(cache=True)
+def last_axis_runs(rel: I64, starts: I64) -> int:
+    """Mark where a sorted relation's runs along its last column begin; return how many."""
+    n, c = rel.shape
+    k = 0
+    for r in range(n):
+        if r > 0 and rel[r, c - 1] == rel[r - 1, c - 1] + 1:
+            same = True
+            for j in range(c - 1):
+                if rel[r, j] != rel[r - 1, j]:
+                    same = False
+                    break
+            if same:
+                continue
+        starts[k] = r
+        k += 1
+    return k
+
+
+@njit(cache=True)
+def merge_ranges(rows: I64, lo: int, hi: int) -> int:
+    """Unite neighbouring rows that agree on all columns but one interval that touches or overlaps.
+
+    The rows must be sorted by all other columns, then by ``lo``. Works in place, returns the rows
+    that remain.
+    """
+    n, c = rows.shape
+    k = 0
+    for r in range(1, n):
+        same = rows[r, lo] <= rows[k, hi] + 1
+        if same:
+            for q in range(c):
+                if q not in (lo, hi) and rows[r, q] != rows[k, q]:
+                    same = False
+                    break
+        if same:
+            if rows[r, hi] > rows[k, hi]:
+                rows[k, hi] = rows[r, hi]
+        else:
+            k += 1
+            if k != r:
+                rows[k] = rows[r]
+    return min(n, k + 1)
+
+
+@njit(cache=True)
+def _same_others(rows: I64, l: int, j: int, p: int, r: int) -> bool:
+    for k in range(l):
+        if k != j and (rows[p, k] != rows[r, k] or rows[p, l + k] != rows[r, l + k]):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _compare(rows: I64, l: int, m: int, p: int, r: int, bits: int, shift: int) -> int:
+    """Order of row p, its inputs in ``bits`` moved by ``shift``, against row r."""
+    for i in range(m):
+        c = 2 * l + 2 * m + i
+        if rows[p, c] != rows[r, c]:
+            return -1 if rows[p, c] < rows[r, c] else 1
+    for half in range(2):
+        for i in range(m):
+            c = 2 * l + half * m + i
+            v = rows[p, c]
+            if (bits >> i) & 1 and rows[p, 2 * l + 2 * m + i] == -1:
+                v += shift
+            if v != rows[r, c]:
+                return -1 if v < rows[r, c] else 1
+    return 0
+
+
+@njit(cache=True)
+def _link_slabs(
+    rows: I64,
+    l: int,
+    m: int,
+    j: int,
+    s0: int,
+    s1: int,
+    t0: int,
+    t1: int,
+    pattern: I64,
+    fixed: npt.NDArray[np.bool_],
+    after: I64,
+    before: I64,
+) -> None:
+    """Link rows of slab s0..s1 to rows of the following slab t0..t1, pattern by pattern."""
+    shift = rows[t0, j] - rows[s0, j]
+    for bits in range(1 << m):
+        p, r = s0, t0
+        while p < s1 and r < t1:
+            if after[p] >= 0 or (pattern[p] >= 0 and pattern[p] != bits):
+                p += 1
+                continue
+            if before[r] >= 0 or (fixed[r] and pattern[r] != bits):
+                r += 1
+                continue
+            order = _compare(rows, l, m, p, r, bits, shift)
+            if order == 0:
+                after[p], before[r] = r, p
+                pattern[p] = bits
+                pattern[r] = bits
+                p += 1
+                r += 1
+            elif order < 0:
+                p += 1
+            else:
+                r += 1
+
+
+@njit(cache=True)
+def link_rows(
+    rows: I64,
+    l: int,
+    m: int,
+    j: int,
+    slabs: I64,
+    pattern: I64,
+    fixed: npt.NDArray[np.bool_],
+    after: I64,
+    before: I64,
+) -> int:
+    """Link each row to the row that continues it on output axis j; return the number of links.
+
+    Rows are sorted by the other outputs, then the interval on j, then refs and inputs; ``slabs``
+    marks where that interval or the other outputs change. Inputs are absolute at the row's lower
+    end on j. A row follows another when the other outputs are equal, its interval starts where the
+    other's ends, and each input agrees absolutely or moved along (``pattern``, the bits of the
+    inputs that move). A chain keeps one pattern throughout.
+    """
+    count = len(slabs) - 1
+    links = 0
+    for s in range(count):
+        s0, s1 = slabs[s], slabs[s + 1]
+        goal = rows[s0, l + j] + 1
+        t = s + 1
+        if t < count and _same_others(rows, l, j, s0, slabs[t]) and rows[slabs[t], j] < goal:
+            low, high = t, count  # leap over slabs that start inside this one
+            while low < high:
+                mid = (low + high) // 2
+                at = slabs[mid]
+                if _same_others(rows, l, j, s0, at) and rows[at, j] < goal:
+                    low = mid + 1
+                else:
+                    high = mid
+            t = low
+        while t < count and rows[slabs[t], j] == goal and _same_others(rows, l, j, s0, slabs[t]):
+            _link_slabs(
+                rows, l, m, j, s0, s1, slabs[t], slabs[t + 1], pattern, fixed, after, before
+            )
+            t += 1
+    for r in range(rows.shape[0]):
+        if after[r] >= 0:
+            links += 1
+    return links
+
+
+@njit(cache=True)
+def find_slabs(rows: I64, l: int, j: int, slabs: I64) -> int:
+    """Mark where the outputs change; return the number of slabs."""
+    k = 0
+    for r in range(rows.shape[0]):
+        if r > 0:
+            p = r - 1
+            if (
+                rows[p, j] == rows[r, j]
+                and rows[p, l + j] == rows[r, l + j]
+                and _same_others(rows, l, j, p, r)
+            ):
+                continue
+        slabs[k] = r
+        k += 1
+    slabs[k] = rows.shape[0]
+    return k
+
+
+@njit(cache=True)
+def collapse(
+    rows: I64, l: int, m: int, j: int, pattern: I64, after: I64, before: I64, out: I64
+) -> int:
+    """Write one row per chain; inputs that move with axis j become relative to it."""
+    k = 0
+    for r in range(rows.shape[0]):
+        if before[r] >= 0:
+            continue
+        tail = r
+        while after[tail] >= 0:
+            tail = after[tail]
+        out[k] = rows[r]
+        out[k, l + j] = rows[tail, l + j]
+        if pattern[r] > 0:
+            for i in range(m):
+                c = 2 * l + 2 * m + i
+                if (pattern[r] >> i) & 1 and out[k, c] == -1:
+                    out[k, c] = j
+                    out[k, 2 * l + i] -= rows[r, j]
+                    out[k, 2 * l + m + i] -= rows[r, j]
+        k += 1
+    return k
+
+
+@njit(cache=True)
+def progressions(rows: I64, ref: I64, head: I64, times: I64, least: int) -> int:
+    """Cut rows into arithmetic progressions of at least ``least`` rows, greedily from the front.
+
+    ``rows`` holds every column that may step (fold counts and inner steps, which may not, belong
+    into ``ref``). Writes the first row and the length of each; a row in none has length 1.
+    """
+    n, c = rows.shape
+    k = 0
+    r = 0
+    while r < n:
+        end = r + 1
+        if end < n and _same_row(ref, r, end):
+            end += 1
+            while end < n and _same_row(ref, r, end) and _same_step(rows, r, end):
+                end += 1
+        if end - r < least:
+            end = r + 1
+        head[k], times[k] = r, end - r
+        k += 1
+        r = end
+    return k
+
+
+@njit(cache=True)
+def _same_row(ref: I64, p: int, r: int) -> bool:
+    for i in range(ref.shape[1]):
+        if ref[p, i] != ref[r, i]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _same_step(rows: I64, first: int, r: int) -> bool:
+    for c in range(rows.shape[1]):
+        if rows[r, c] - rows[r - 1, c] != rows[first + 1, c] - rows[first, c]:
+            return False
+    return True

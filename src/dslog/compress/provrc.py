@@ -1,0 +1,180 @@
+"""ProvRC, the paper's compression (section IV), over any number of axes.
+
+1. Sort. Range-encode the inputs from the last axis to the first: rows that agree on everything
+   but one input interval that touches become one row.
+2. For each output axis from the last to the first, merge rows whose outputs differ only there and
+   follow each other, and whose inputs agree absolutely or relative to that axis.
+
+Rows are re-sorted before each pass so that rows which can merge become neighbours; in step 2 they
+form slabs (same outputs), and matching rectangles of consecutive slabs are found by a merge of two
+sorted lists, so a cell with several rectangles still merges with its neighbours'. Rows may be
+ranges already: parts compressed apart can be joined and compressed again.
+
+We write ``a = b + offset``; the paper's text and its tables disagree on the sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.compress import kernels
+from dslog.lineage.table import Table
+from dslog.relation.relation import sort_unique
+
+I64 = npt.NDArray[np.int64]
+_KEY_LIMIT = float(1 << 62)
+_MOST_INPUTS = 8  # patterns are bit sets over the inputs; above this, only few are tried
+
+
+def provrc(relation: I64, out_shape: Sequence[int], in_shape: Sequence[int]) -> Table:
+    """Compress a raw relation (n, l + m); order and repeats do not matter."""
+    l, m = len(out_shape), len(in_shape)
+    if len(relation) == 0:
+        return Table.empty(l, m)
+    if l + m == 0:
+        return Table.plain(0, 0, np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64))
+    status, rows = _one_pass(relation, l)
+    if status == kernels.UNSORTED:
+        relation = sort_unique(relation, [*out_shape, *in_shape])
+        status, rows = _one_pass(relation, l)
+    if status == kernels.SORTED:
+        rows = _output_passes(rows, l, m, range(l - 2, -1, -1))
+    else:
+        rows = _rows_of_runs(relation, l, m)
+        rows = _input_passes(rows, l, m, range(m - 2, -1, -1))
+        rows = _output_passes(rows, l, m, range(l - 1, -1, -1))
+    return _to_table(rows, l, m)
+
+
+def provrc_ranges(table: Table) -> Table:
+    """Compress rows that are ranges already; folds are undone first."""
+    table = table.unfold()
+    l, m = table.num_out, table.num_in
+    if len(table) < 2:
+        return table
+    rows = np.concatenate([table.rows, table.ref], axis=1)
+    if m == 0:
+        rows = np.unique(rows, axis=0)
+    rows = _input_passes(rows, l, m, range(m - 1, -1, -1))
+    rows = _output_passes(rows, l, m, range(l - 1, -1, -1))
+    return _to_table(rows, l, m)
+
+
+def _to_table(rows: I64, l: int, m: int) -> Table:
+    rows = sort_rows(rows, [*range(l), *range(2 * l, 2 * l + m)])
+    width = 2 * (l + m)
+    return Table.plain(l, m, rows[:, :width], rows[:, width:])
+
+
+def _one_pass(relation: I64, l: int) -> tuple[int, I64]:
+    n, c = relation.shape
+    m = c - l
+    if m > _MOST_INPUTS - 2:
+        return _check_order(relation)
+    head, times, length = (np.empty(n, np.int64) for _ in range(3))
+    axis, pattern = (np.empty(n, np.int8) for _ in range(2))
+    status, k = kernels.chain_cells(relation, l, head, times, length, axis, pattern)
+    rows = np.empty((k, 2 * l + 3 * m), np.int64)
+    kernels.write_chains(relation, l, head, times, length, axis, pattern, rows)
+    return status, rows
+
+
+def _check_order(relation: I64) -> tuple[int, I64]:
+    columns = np.arange(relation.shape[1])
+    ordered = kernels.is_sorted(relation, columns)
+    repeats = ordered and bool((relation[1:] == relation[:-1]).all(axis=1).any())
+    status = kernels.SEVERAL if ordered and not repeats else kernels.UNSORTED
+    return status, relation
+
+
+def _rows_of_runs(relation: I64, l: int, m: int) -> I64:
+    starts = np.empty(len(relation), np.int64)
+    if m:
+        starts = starts[: kernels.last_axis_runs(relation, starts)]
+    else:
+        starts = np.arange(len(relation))
+    first = relation[starts]
+    rows = np.empty((len(starts), 2 * l + 3 * m), np.int64)
+    rows[:, :l] = rows[:, l : 2 * l] = first[:, :l]
+    rows[:, 2 * l : 2 * l + m] = rows[:, 2 * l + m : 2 * l + 2 * m] = first[:, l:]
+    if m:
+        rows[:, 2 * l + 2 * m - 1] += np.diff(starts, append=len(relation)) - 1
+    rows[:, 2 * l + 2 * m :] = -1
+    return rows
+
+
+def _input_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
+    """Step 1: range-encode input axes, in the given order."""
+    for i in axes:
+        lo, hi = 2 * l + i, 2 * l + m + i
+        others = [c for c in range(2 * l + 3 * m) if c not in (lo, hi)]
+        rows = sort_rows(rows, [*others, lo])
+        rows = rows[: kernels.merge_ranges(rows, lo, hi)]
+    return rows
+
+
+def _output_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
+    """Step 2: merge along output axes, in the given order."""
+    for j in axes:
+        if len(rows) < 2:
+            break
+        rows = _output_pass(rows, l, m, j)
+    return rows
+
+
+def _output_pass(rows: I64, l: int, m: int, j: int) -> I64:
+    rows = rows.copy()
+    fixed = rows[:, j] < rows[:, l + j]
+    pattern = np.zeros(len(rows), np.int64)
+    for i in range(m):
+        c = 2 * l + 2 * m + i
+        moves = rows[:, c] == j
+        pattern |= moves.astype(np.int64) << i
+        rows[:, 2 * l + i] += np.where(moves, rows[:, j], 0)
+        rows[:, 2 * l + m + i] += np.where(moves, rows[:, j], 0)
+        rows[:, c] = np.where(moves, -1, rows[:, c])
+    pattern = np.where(fixed, pattern, -1)
+    others = [k for k in range(2 * l) if k not in (j, l + j)]
+    refs = range(2 * l + 2 * m, 2 * l + 3 * m)
+    columns = [*others, j, l + j, *refs, *range(2 * l, 2 * l + 2 * m)]
+    order = sort_order(rows, columns)
+    if order is not None:
+        rows, pattern, fixed = rows[order], pattern[order], fixed[order]
+    slabs = np.empty(len(rows) + 1, np.int64)
+    slabs = slabs[: kernels.find_slabs(rows, l, j, slabs) + 1]
+    after = np.full(len(rows), -1, np.int64)
+    before = np.full(len(rows), -1, np.int64)
+    kernels.link_rows(rows, l, m, j, slabs, pattern, fixed, after, before)
+    out = np.empty_like(rows)
+    return out[: kernels.collapse(rows, l, m, j, pattern, after, before, out)]
+
+
+def sort_rows(rows: I64, columns: Sequence[int]) -> I64:
+    """Return the rows in lexicographic order of the given columns."""
+    order = sort_order(rows, columns)
+    return rows if order is None else rows[order]
+
+
+def sort_order(rows: I64, columns: Sequence[int]) -> I64 | None:
+    """Return the order that sorts the rows by the given columns, None if they are sorted.
+
+    Columns are packed into one int64 key when their ranges allow it: numpy sorts those far faster
+    than it sorts by several keys.
+    """
+    if kernels.is_sorted(rows, np.array(columns, np.int64)):
+        return None
+    key = np.zeros(len(rows), np.int64)
+    size = 1.0
+    for c in columns:
+        column = rows[:, c]
+        low, high = int(column.min()), int(column.max())
+        span = high - low + 1
+        size *= span
+        if size >= _KEY_LIMIT:
+            return np.lexsort(tuple(rows[:, c] for c in reversed(columns)))
+        if span > 1:
+            key = key * span + (column - low)
+    return np.argsort(key, kind="stable")

@@ -1,0 +1,292 @@
+"""The physical form of a Lineage: readable JSON for few rows, narrow Arrow columns for many.
+
+A header looks like this (sum over axis 1 of a 3 x 2 array)::
+
+    [[{"r":[[[[0,2]],["b0",[0,1]]]]}]]
+
+that is: terms, each a list of factors, each with its rows ``[outputs, inputs, folds]``. An interval
+is ``[lo, hi]``, or ``lo`` alone for one cell. A relative input is ``"b0"``, ``["b0", lo, hi]`` or
+``["b0", lo]``. A fold is ``[count, {"b0": step, "a0": [step of lo, step of hi]}]``, outermost first.
+
+A table of many rows goes to a blob instead, with one column per attribute that varies: lower ends
+``b0``, ``a0``; widths ``b0w``, ``a0w``; refs ``a0r``; fold counts ``n0`` and steps ``s0``, ``s1``.
+Constants stay in the header, and so do output cells that are simply all cells in C order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dslog.lineage.factor import Factor, Shape, Term
+from dslog.lineage.table import Table
+
+I64 = npt.NDArray[np.int64]
+Json = Any
+
+
+def encode_terms(
+    terms: Sequence[Term], out_shape: Shape, in_shape: Shape, inline_rows: int
+) -> tuple[Json, list[pa.Table]]:
+    """Return the header of a union of products and the blobs it refers to."""
+    blobs: list[pa.Table] = []
+    header = [
+        [_encode_factor(f, term, out_shape, in_shape, inline_rows, blobs) for f in term]
+        for term in terms
+    ]
+    return header, blobs
+
+
+def decode_terms(
+    header: Json, out_shape: Shape, in_shape: Shape, blobs: Sequence[pa.Table]
+) -> tuple[Term, ...]:
+    """Undo ``encode_terms``."""
+    return tuple(
+        tuple(_decode_factor(f, out_shape, in_shape, blobs) for f in term) for term in header
+    )
+
+
+def _encode_factor(
+    factor: Factor,
+    term: Term,
+    out_shape: Shape,
+    in_shape: Shape,
+    inline_rows: int,
+    blobs: list[pa.Table],
+) -> Json:
+    table = factor.table
+    item: dict[str, Json] = {}
+    if len(term) > 1 or factor.out_axes != tuple(range(len(out_shape))):
+        item["b"] = list(factor.out_axes)
+    if len(term) > 1 or factor.in_axes != tuple(range(len(in_shape))):
+        item["a"] = list(factor.in_axes)
+    if factor.out_flat or factor.in_flat:
+        item["flat"] = "b" * factor.out_flat + "a" * factor.in_flat
+    if len(table) <= inline_rows:
+        item["r"] = [_encode_row(table, r) for r in range(len(table))]
+        return item
+    sizes = [out_shape[j] for j in factor.out_axes]
+    item["n"] = len(table)
+    item["k"] = table.levels
+    item["c"], blob = _encode_columns(table, [math.prod(sizes)] if factor.out_flat else sizes)
+    item["blob"] = len(blobs)
+    blobs.append(blob)
+    return item
+
+
+def _decode_factor(
+    item: Json, out_shape: Shape, in_shape: Shape, blobs: Sequence[pa.Table]
+) -> Factor:
+    out_axes = tuple(item.get("b", range(len(out_shape))))
+    in_axes = tuple(item.get("a", range(len(in_shape))))
+    flat = item.get("flat", "")
+    l = 1 if "b" in flat else len(out_axes)
+    m = 1 if "a" in flat else len(in_axes)
+    if "r" in item:
+        table = _decode_rows(item["r"], l, m)
+    else:
+        sizes = [out_shape[j] for j in out_axes]
+        sizes = [math.prod(sizes)] if "b" in flat else sizes
+        table = _decode_columns(item, l, m, sizes, blobs[item["blob"]])
+    return Factor(out_axes, in_axes, table, "b" in flat, "a" in flat)
+
+
+# --- few rows: JSON ------------------------------------------------------------------------------
+
+
+def _encode_row(table: Table, r: int) -> Json:
+    l, m = table.num_out, table.num_in
+    row = table.rows[r].tolist()
+    ref = table.ref[r].tolist()
+    outs = [_interval(row[j], row[l + j]) for j in range(l)]
+    ins = []
+    for i in range(m):
+        lo, hi = row[2 * l + i], row[2 * l + m + i]
+        if ref[i] < 0:
+            ins.append(_interval(lo, hi))
+        elif lo == hi == 0:
+            ins.append(f"b{ref[i]}")
+        else:
+            ins.append([f"b{ref[i]}", lo] if lo == hi else [f"b{ref[i]}", lo, hi])
+    folds = [
+        [int(table.count[r, k]), _encode_step(table.step[r, k].tolist(), l, m)]
+        for k in range(table.levels)
+        if table.count[r, k] > 1
+    ]
+    return [outs, ins, folds] if folds else [outs, ins]
+
+
+def _interval(lo: int, hi: int) -> Json:
+    return lo if lo == hi else [lo, hi]
+
+
+def _axis_columns(l: int, m: int) -> Iterator[tuple[str, int, int]]:
+    """Name and (lo, hi) columns of every axis."""
+    for j in range(l):
+        yield f"b{j}", j, l + j
+    for i in range(m):
+        yield f"a{i}", 2 * l + i, 2 * l + m + i
+
+
+def _encode_step(step: list[int], l: int, m: int) -> Json:
+    return {
+        name: _interval(step[lo], step[hi])
+        for name, lo, hi in _axis_columns(l, m)
+        if step[lo] or step[hi]
+    }
+
+
+def _decode_rows(items: Json, l: int, m: int) -> Table:
+    levels = max((len(item[2]) for item in items if len(item) > 2), default=0)
+    n, width = len(items), 2 * (l + m)
+    rows = np.zeros((n, width), np.int64)
+    ref = np.full((n, m), -1, np.int64)
+    count = np.ones((n, levels), np.int64)
+    step = np.zeros((n, levels, width), np.int64)
+    columns = {name: (lo, hi) for name, lo, hi in _axis_columns(l, m)}
+    for r, item in enumerate(items):
+        for j, out in enumerate(item[0]):
+            rows[r, j], rows[r, l + j] = _ends(out)
+        for i, inp in enumerate(item[1]):
+            if isinstance(inp, str):
+                inp = [inp, 0]
+            if isinstance(inp, list) and isinstance(inp[0], str):
+                ref[r, i] = int(inp[0][1:])
+                inp = [inp[1], inp[-1]]
+            rows[r, 2 * l + i], rows[r, 2 * l + m + i] = _ends(inp)
+        folds = item[2] if len(item) > 2 else []
+        for k, (times, steps) in enumerate(folds, start=levels - len(folds)):
+            count[r, k] = times
+            for name, ends in steps.items():
+                lo, hi = columns[name]
+                step[r, k, lo], step[r, k, hi] = _ends(ends)
+    return Table(l, m, rows, ref, count, step)
+
+
+def _ends(value: Json) -> tuple[int, int]:
+    return (value[0], value[1]) if isinstance(value, list) else (value, value)
+
+
+# --- many rows: columns --------------------------------------------------------------------------
+
+
+def table_columns(table: Table) -> dict[str, I64]:
+    """Return the attributes of a table as named columns: ends, widths, refs, folds."""
+    l, m = table.num_out, table.num_in
+    columns: dict[str, I64] = {}
+    for name, lo, hi in _axis_columns(l, m):
+        columns[name] = table.rows[:, lo]
+        columns[f"{name}w"] = table.rows[:, hi] - table.rows[:, lo]
+    for i in range(m):
+        columns[f"a{i}r"] = table.ref[:, i]
+    for k in range(table.levels):
+        columns[f"n{k}"] = table.count[:, k]
+        for name, lo, hi in _axis_columns(l, m):
+            columns[f"s{k}{name}"] = table.step[:, k, lo]
+            columns[f"s{k}{name}w"] = table.step[:, k, hi] - table.step[:, k, lo]
+    return columns
+
+
+def columns_table(columns: dict[str, I64], l: int, m: int, levels: int) -> Table:
+    """Undo ``table_columns``; every column must be there."""
+    n = len(next(iter(columns.values()))) if columns else 0
+    width = 2 * (l + m)
+    rows = np.empty((n, width), np.int64)
+    ref = np.empty((n, m), np.int64)
+    count = np.empty((n, levels), np.int64)
+    step = np.empty((n, levels, width), np.int64)
+    for name, lo, hi in _axis_columns(l, m):
+        rows[:, lo] = columns[name]
+        rows[:, hi] = rows[:, lo] + columns[f"{name}w"]
+        for k in range(levels):
+            step[:, k, lo] = columns[f"s{k}{name}"]
+            step[:, k, hi] = step[:, k, lo] + columns[f"s{k}{name}w"]
+    for i in range(m):
+        ref[:, i] = columns[f"a{i}r"]
+    for k in range(levels):
+        count[:, k] = columns[f"n{k}"]
+    return Table(l, m, rows, ref, count, step)
+
+
+def _encode_columns(table: Table, out_sizes: Sequence[int]) -> tuple[Json, pa.Table]:
+    columns = table_columns(table)
+    constants: dict[str, Json] = {}
+    if _is_dense(table, out_sizes):
+        constants["cells"] = "all"
+        for j in range(table.num_out):
+            del columns[f"b{j}"], columns[f"b{j}w"]
+    varying: dict[str, pa.Array] = {}
+    for name, values in columns.items():
+        if (values == values[0]).all():
+            if values[0] != _default(name):
+                constants[name] = int(values[0])
+        else:
+            varying[name] = pa.array(narrow(values))
+    return constants, pa.table(varying)
+
+
+def _default(name: str) -> int:
+    """The value a column has when neither header nor blob names it."""
+    return -1 if name.endswith("r") else 1 if name.startswith("n") else 0
+
+
+def _is_dense(table: Table, out_sizes: Sequence[int]) -> bool:
+    """Whether the rows' outputs are single cells, all of the array's, in C order."""
+    l = table.num_out
+    if table.levels or len(table) != math.prod(out_sizes) or l == 0:
+        return False
+    if not np.array_equal(table.out_lo, table.out_hi):
+        return False
+    linear = table.out_lo[:, 0]
+    for j in range(1, l):
+        linear = linear * out_sizes[j] + table.out_lo[:, j]
+    return bool((linear == np.arange(len(linear))).all())
+
+
+def narrow(values: I64) -> npt.NDArray[Any]:
+    """Return the values in the narrowest integer type that holds them.
+
+    >>> narrow(np.array([0, 300])).dtype
+    dtype('uint16')
+    """
+    low, high = int(values.min()), int(values.max())
+    signed = "i" if low < 0 else "u"
+    for size in (1, 2, 4, 8):
+        info = np.iinfo(f"{signed}{size}")
+        if info.min <= low and high <= info.max:
+            return values.astype(info.dtype)
+    return values
+
+
+def _decode_columns(item: Json, l: int, m: int, sizes: Sequence[int], blob: pa.Table) -> Table:
+    n, levels, constants = item["n"], item["k"], item["c"]
+    names = list(table_columns(_no_rows(l, m, levels)))
+    columns: dict[str, I64] = {}
+    dense: list[I64] = []
+    if constants.get("cells") == "all":
+        dense = list(np.unravel_index(np.arange(n), tuple(sizes)))
+    for name in names:
+        if name in blob.column_names:
+            columns[name] = blob.column(name).to_numpy().astype(np.int64)
+        elif dense and name.startswith("b") and not name.endswith("w"):
+            columns[name] = dense[int(name[1:])]
+        else:
+            columns[name] = np.broadcast_to(np.int64(constants.get(name, _default(name))), n)
+    return columns_table(columns, l, m, levels)
+
+
+def _no_rows(l: int, m: int, levels: int) -> Table:
+    width = 2 * (l + m)
+    return Table(
+        l,
+        m,
+        np.zeros((0, width), np.int64),
+        np.zeros((0, m), np.int64),
+        np.zeros((0, levels), np.int64),
+        np.zeros((0, levels, width), np.int64),
+    )

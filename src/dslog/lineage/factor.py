@@ -1,0 +1,127 @@
+"""Products of Tables over disjoint groups of axes, and queries against them.
+
+A relation that acts on groups of axes independently (a resize, a filter of rows) is the product of
+its projections. A query box is a product too, so it goes to each factor by its projection and the
+answers are multiplied: exact, at the cost of the factors and not of their product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.cells.boxes import coalesce
+from dslog.lineage.flat import from_intervals, to_intervals
+from dslog.lineage.join import Hits, join
+from dslog.lineage.table import Table
+
+I64 = npt.NDArray[np.int64]
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A Table over some output axes and some input axes, either side possibly linearised."""
+
+    out_axes: Shape
+    in_axes: Shape
+    table: Table
+    out_flat: bool = False
+    in_flat: bool = False
+
+
+Term = tuple[Factor, ...]  # a product; its factors' axes partition the axes of both arrays
+
+
+def whole(table: Table) -> Term:
+    """Make the term of one table over all axes."""
+    return (Factor(tuple(range(table.num_out)), tuple(range(table.num_in)), table),)
+
+
+def join_term(
+    term: Term, out_shape: Shape, in_shape: Shape, queries: I64, *, backward: bool
+) -> Hits:
+    """Join query boxes over one array with a product, giving boxes over the other."""
+    result_ndim = len(in_shape if backward else out_shape)
+    parts = []
+    scanned = matched = 0
+    for factor in term:
+        q_axes = factor.out_axes if backward else factor.in_axes
+        distinct, which = _distinct(queries[:, q_axes])
+        hits = _join_factor(factor, out_shape, in_shape, distinct, backward=backward)
+        scanned, matched = scanned + hits.scanned, matched + hits.matched
+        if len(term) > 1:
+            hits = _merge(hits)
+        parts.append((which, len(distinct), hits))
+    if len(term) == 1:
+        which, _, hits = parts[0]
+        axes = term[0].in_axes if backward else term[0].out_axes
+        return Hits(hits.query, hits.boxes[:, np.argsort(axes)], scanned, matched)
+    query, picks = _multiply(len(queries), parts)
+    boxes = np.empty((len(query), result_ndim, 2), np.int64)
+    for factor, (_, _, hits), pick in zip(term, parts, picks, strict=True):
+        axes = factor.in_axes if backward else factor.out_axes
+        boxes[:, axes] = hits.boxes[pick]
+    return Hits(query, boxes, scanned, matched)
+
+
+def _join_factor(
+    factor: Factor, out_shape: Shape, in_shape: Shape, queries: I64, *, backward: bool
+) -> Hits:
+    out_sizes = [out_shape[j] for j in factor.out_axes]
+    in_sizes = [in_shape[i] for i in factor.in_axes]
+    q_sizes, r_sizes = (out_sizes, in_sizes) if backward else (in_sizes, out_sizes)
+    q_flat, r_flat = (
+        (factor.out_flat, factor.in_flat) if backward else (factor.in_flat, factor.out_flat)
+    )
+    if q_flat:
+        source, queries = to_intervals(queries, q_sizes)
+    hits = join(factor.table, queries, backward=backward)
+    if q_flat:
+        hits = Hits(source[hits.query], hits.boxes, hits.scanned, hits.matched)
+    if r_flat:
+        hits = _merge(hits)
+        source, boxes = from_intervals(hits.boxes, r_sizes)
+        hits = Hits(hits.query[source], boxes, hits.scanned, hits.matched)
+    return hits
+
+
+def _distinct(queries: I64) -> tuple[I64, I64]:
+    """Return the distinct boxes and, for each given box, which of them it is."""
+    k, d = queries.shape[:2]
+    if k <= 1 or d == 0:
+        return queries[:1], np.zeros(k, np.int64)
+    flat, which = np.unique(queries.reshape(k, 2 * d), axis=0, return_inverse=True)
+    return flat.reshape(-1, d, 2), which.reshape(-1)
+
+
+def _merge(hits: Hits) -> Hits:
+    """Merge the boxes of each query box among themselves, sorted by query box."""
+    if len(hits.query) == 0:
+        return hits
+    # the query as an axis of its own; doubled, so that neighbours never touch
+    tag = np.repeat(2 * hits.query[:, None, None], 2, axis=2)
+    boxes = coalesce(np.concatenate([tag, hits.boxes], axis=1))
+    boxes = boxes[np.argsort(boxes[:, 0, 0], kind="stable")]
+    return Hits(boxes[:, 0, 0] // 2, boxes[:, 1:], hits.scanned, hits.matched)
+
+
+def _multiply(queries: int, parts: Sequence[tuple[I64, int, Hits]]) -> tuple[I64, list[I64]]:
+    """Pair up the factors' hits for each query: the query of each pairing, and each one's hit."""
+    counts, firsts = [], []
+    for which, distinct, hits in parts:
+        count = np.bincount(hits.query, minlength=distinct)
+        counts.append(count[which])
+        firsts.append((np.cumsum(count) - count)[which])
+    total = np.prod(counts, axis=0) if queries else np.zeros(0, np.int64)
+    query = np.repeat(np.arange(queries), total)
+    t = np.arange(len(query)) - (np.cumsum(total) - total)[query]
+    picks: list[I64] = []
+    for count, first in zip(counts, firsts, strict=True):
+        size = count[query]
+        picks.append(first[query] + t % size)
+        t //= size
+    return query, picks

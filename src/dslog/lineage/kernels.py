@@ -1,0 +1,351 @@
+"""Tight loops of the theta-join. Flat int64 arrays in and out; nothing else lives here."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+I64 = npt.NDArray[np.int64]
+
+
+@njit(cache=True)
+def _overlap(q_lo: I64, q_hi: I64, q: int, lo: I64, hi: I64, r: int) -> bool:
+    for j in range(q_lo.shape[1]):
+        if lo[r, j] > q_hi[q, j] or hi[r, j] < q_lo[q, j]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def count_pairs(q_lo: I64, q_hi: I64, lo: I64, hi: I64, start: I64, stop: I64) -> I64:
+    """Count, per query box, the rows in its stretch that overlap it on every axis."""
+    counts = np.zeros(q_lo.shape[0], np.int64)
+    for q in range(q_lo.shape[0]):
+        c = 0
+        for r in range(start[q], stop[q]):
+            if _overlap(q_lo, q_hi, q, lo, hi, r):
+                c += 1
+        counts[q] = c
+    return counts
+
+
+@njit(cache=True)
+def fill_pairs(
+    q_lo: I64,
+    q_hi: I64,
+    lo: I64,
+    hi: I64,
+    start: I64,
+    stop: I64,
+    offsets: I64,
+    query: I64,
+    row: I64,
+) -> None:
+    """Write the pairs that ``count_pairs`` counted, query by query."""
+    for q in range(q_lo.shape[0]):
+        k = offsets[q]
+        for r in range(start[q], stop[q]):
+            if _overlap(q_lo, q_hi, q, lo, hi, r):
+                query[k] = q
+                row[k] = r
+                k += 1
+
+
+@njit(cache=True)
+def _clip(a: int, s: int, b: int, t0: int, t1: int) -> tuple[int, int]:
+    """Narrow ``[t0, t1]`` to the t with ``a + s * t <= b``."""
+    if s == 0:
+        if a > b:
+            return 1, 0
+        return t0, t1
+    if s > 0:
+        return t0, min(t1, (b - a) // s)
+    return max(t0, -((b - a) // -s)), t1
+
+
+@njit(cache=True)
+def _slack(step: I64, count: I64, level: int, plus: int, minus: int) -> int:
+    """Least value that the levels inside ``level`` can add to ``vec[plus] - vec[minus]``."""
+    least = 0
+    for k in range(level + 1, step.shape[0]):
+        s = 0
+        if plus >= 0:
+            s += step[k, plus]
+        if minus >= 0:
+            s -= step[k, minus]
+        if s < 0:
+            least += s * (count[k] - 1)
+    return least
+
+
+@njit(cache=True)
+def _narrow(
+    vec: I64, step: I64, count: I64, level: int, plus: int, minus: int, b: int, t0: int, t1: int
+) -> tuple[int, int]:
+    """Narrow ``[t0, t1]`` by ``vec[plus] - vec[minus] <= b`` at some setting of the inner levels."""
+    a = _slack(step, count, level, plus, minus)
+    s = 0
+    if plus >= 0:
+        a += vec[plus]
+        s += step[level, plus]
+    if minus >= 0:
+        a -= vec[minus]
+        s -= step[level, minus]
+    return _clip(a, s, b, t0, t1)
+
+
+@njit(cache=True)
+def _range_backward(
+    vec: I64, step: I64, count: I64, level: int, l: int, lo: I64, hi: I64
+) -> tuple[int, int]:
+    """The t of a level at which the row's output box can meet the query box."""
+    t0, t1 = 0, count[level] - 1
+    for j in range(l):
+        t0, t1 = _narrow(vec, step, count, level, j, -1, hi[j], t0, t1)
+        t0, t1 = _narrow(vec, step, count, level, -1, l + j, -lo[j], t0, t1)
+    return t0, t1
+
+
+@njit(cache=True)
+def _range_forward(
+    vec: I64, ref: I64, step: I64, count: I64, level: int, l: int, lo: I64, hi: I64
+) -> tuple[int, int]:
+    """The t of a level at which the row's input box can meet the query box."""
+    m = ref.shape[0]
+    t0, t1 = 0, count[level] - 1
+    a_lo, a_hi = 2 * l, 2 * l + m
+    for i in range(m):
+        j = ref[i]
+        if j < 0:
+            t0, t1 = _narrow(vec, step, count, level, a_lo + i, -1, hi[i], t0, t1)
+            t0, t1 = _narrow(vec, step, count, level, -1, a_hi + i, -lo[i], t0, t1)
+            continue
+        # out_lo + in_lo <= q_hi, written with the sum in two parts
+        t0, t1 = _narrow_sum(vec, step, count, level, j, a_lo + i, 1, hi[i], t0, t1)
+        t0, t1 = _narrow_sum(vec, step, count, level, l + j, a_hi + i, -1, -lo[i], t0, t1)
+        for k in range(m):
+            if k != i and ref[k] == j:
+                # q_lo_i - in_hi_i <= q_hi_k - in_lo_k
+                bound = hi[k] - lo[i]
+                t0, t1 = _narrow(vec, step, count, level, a_lo + k, a_hi + i, bound, t0, t1)
+    return t0, t1
+
+
+@njit(cache=True)
+def _narrow_sum(
+    vec: I64,
+    step: I64,
+    count: I64,
+    level: int,
+    x: int,
+    y: int,
+    sign: int,
+    b: int,
+    t0: int,
+    t1: int,
+) -> tuple[int, int]:
+    """Narrow ``[t0, t1]`` by ``sign * (vec[x] + vec[y]) <= b`` at some setting of the inner levels."""
+    a = sign * (vec[x] + vec[y])
+    s = sign * (step[level, x] + step[level, y])
+    for k in range(level + 1, step.shape[0]):
+        inner = sign * (step[k, x] + step[k, y])
+        if inner < 0:
+            a += inner * (count[k] - 1)
+    return _clip(a, s, b, t0, t1)
+
+
+@njit(cache=True)
+def _inside(vec: I64, s: I64, t: int, ref: I64, l: int, lo: I64, hi: I64, backward: bool) -> bool:
+    """Whether the query clips nothing off the plain row at t, on the axes that others refer to."""
+    m = ref.shape[0]
+    for i in range(m):
+        j = ref[i]
+        if j < 0:
+            continue
+        b_lo = vec[j] + t * s[j]
+        b_hi = vec[l + j] + t * s[l + j]
+        if backward:
+            if lo[j] > b_lo or hi[j] < b_hi:
+                return False
+        else:
+            a_lo = vec[2 * l + i] + t * s[2 * l + i]
+            a_hi = vec[2 * l + m + i] + t * s[2 * l + m + i]
+            if lo[i] > b_lo + a_hi or hi[i] < b_hi + a_lo:
+                return False
+    return True
+
+
+@njit(cache=True)
+def _result_column(vec: I64, ref: I64, l: int, axis: int, upper: bool, backward: bool) -> int:
+    """One end of the unclipped result of a plain row (or of its step) on one result axis."""
+    m = ref.shape[0]
+    if not backward:
+        return vec[l + axis] if upper else vec[axis]
+    v = vec[2 * l + m + axis] if upper else vec[2 * l + axis]
+    j = ref[axis]
+    if j >= 0:
+        v += vec[l + j] if upper else vec[j]
+    return v
+
+
+@njit(cache=True)
+def _closed(
+    vec: I64,
+    s: I64,
+    ref: I64,
+    l: int,
+    t0: int,
+    t1: int,
+    lo: I64,
+    hi: I64,
+    backward: bool,
+    box: I64,
+) -> bool:
+    """Write the union of the results of t0..t1 into ``box`` if it is one box; say whether it is."""
+    if not _inside(vec, s, t0, ref, l, lo, hi, backward):
+        return False
+    if not _inside(vec, s, t1, ref, l, lo, hi, backward):
+        return False
+    m = ref.shape[0]
+    if backward:
+        for i in range(m):
+            for k in range(i):
+                j = ref[i]
+                if j >= 0 and ref[k] == j:
+                    if vec[j] != vec[l + j] or s[j] != s[l + j]:
+                        return False
+    moving = 0
+    for axis in range(box.shape[0]):
+        a = _result_column(vec, ref, l, axis, False, backward)
+        b = _result_column(vec, ref, l, axis, True, backward)
+        sa = _result_column(s, ref, l, axis, False, backward)
+        sb = _result_column(s, ref, l, axis, True, backward)
+        if sa != 0 or sb != 0:
+            moving += 1
+            if moving > 1:
+                return False
+        for t in (t0, t1 - 1):
+            if t1 > t0:
+                if a + (t + 1) * sa > b + t * sb + 1 or b + (t + 1) * sb < a + t * sa - 1:
+                    return False
+        box[axis, 0] = min(a + t0 * sa, a + t1 * sa)
+        box[axis, 1] = max(b + t0 * sb, b + t1 * sb)
+    return True
+
+
+@njit(cache=True)
+def _emit_fold(
+    q: int,
+    vec: I64,
+    ref: I64,
+    step: I64,
+    count: I64,
+    l: int,
+    lo: I64,
+    hi: I64,
+    backward: bool,
+    row_query: I64,
+    row_vec: I64,
+    row_ref: I64,
+    box_query: I64,
+    boxes: I64,
+    fill: bool,
+    at: I64,
+    box: I64,
+) -> None:
+    """Emit what one fully placed innermost fold gives: at most one box, and plain rows."""
+    level = step.shape[0] - 1
+    if backward:
+        t0, t1 = _range_backward(vec, step, count, level, l, lo, hi)
+    else:
+        t0, t1 = _range_forward(vec, ref, step, count, level, l, lo, hi)
+    if t0 > t1:
+        return
+    at[2] += t1 - t0 + 1
+    s = step[level]
+    first, last = t0, t1
+    if not _closed(vec, s, ref, l, t0, t1, lo, hi, backward, box):
+        first, last = t0 + 1, t1 - 1
+        if last <= first or not _closed(vec, s, ref, l, first, last, lo, hi, backward, box):
+            first, last = 1, 0
+    if first <= last:
+        if fill:
+            box_query[at[1]] = q
+            boxes[at[1]] = box
+        at[1] += 1
+    for t in range(t0, t1 + 1):
+        if first <= last and first <= t <= last:
+            continue
+        if fill:
+            row_query[at[0]] = q
+            row_vec[at[0]] = vec + t * s
+            row_ref[at[0]] = ref
+        at[0] += 1
+
+
+@njit(cache=True)
+def join_folds(
+    q_lo: I64,
+    q_hi: I64,
+    query: I64,
+    row: I64,
+    rows: I64,
+    ref: I64,
+    count: I64,
+    step: I64,
+    l: int,
+    backward: bool,
+    row_query: I64,
+    row_vec: I64,
+    row_ref: I64,
+    box_query: I64,
+    boxes: I64,
+    fill: bool,
+) -> I64:
+    """Place every fold of the given (query, row) pairs; count or write plain rows and boxes.
+
+    The levels but the innermost are walked like an odometer over the t that can match; the
+    innermost is solved at once. Returns (plain rows, boxes, plain rows met).
+    """
+    levels = count.shape[1]
+    at = np.zeros(3, np.int64)
+    d = boxes.shape[1]
+    box = np.zeros((d, 2), np.int64)
+    vec = np.zeros((levels, rows.shape[1]), np.int64)
+    t = np.zeros(levels, np.int64)
+    end = np.zeros(levels, np.int64)
+    for p in range(query.shape[0]):
+        q, r = query[p], row[p]
+        lo, hi = q_lo[q], q_hi[q]
+        level = 0
+        vec[0] = rows[r]
+        opened = False
+        while level >= 0:
+            if level == levels - 1:
+                _emit_fold(
+                    q, vec[level], ref[r], step[r], count[r], l, lo, hi, backward,
+                    row_query, row_vec, row_ref, box_query, boxes, fill, at, box,
+                )  # fmt: skip
+                level -= 1
+                opened = True
+                continue
+            if not opened:
+                if backward:
+                    t[level], end[level] = _range_backward(
+                        vec[level], step[r], count[r], level, l, lo, hi
+                    )
+                else:
+                    t[level], end[level] = _range_forward(
+                        vec[level], ref[r], step[r], count[r], level, l, lo, hi
+                    )
+            else:
+                t[level] += 1
+            if t[level] > end[level]:
+                level -= 1
+                opened = True
+                continue
+            vec[level + 1] = vec[level] + t[level] * step[r, level]
+            level += 1
+            opened = False
+    return at

@@ -1,0 +1,173 @@
+"""Lineage: what one (output array, input array) pair stores, and how it answers.
+
+A Lineage is a union of products of Tables. It answers forward and backward without being
+decompressed, at a cost that follows the rows a query meets.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dslog.cells.cellset import CellSet
+from dslog.errors import ShapeError
+from dslog.lineage.bitmap import join_bitmap, suits_bitmap
+from dslog.lineage.codec import Json, encode_terms
+from dslog.lineage.describe import describe_terms
+from dslog.lineage.expand import expand_terms
+from dslog.lineage.factor import Shape, Term, join_term, whole
+from dslog.lineage.parquet import write_blob
+from dslog.lineage.table import Table
+
+I64 = npt.NDArray[np.int64]
+Orientation = Literal["backward", "forward"]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Result boxes of one step, not merged, with what it cost."""
+
+    boxes: I64  # (p, d, 2), may overlap
+    scanned: int
+    matched: int
+
+
+@dataclass(frozen=True, eq=False)
+class Lineage:
+    """The compressed relation between the cells of an output and an input array.
+
+    ``orientation`` says which array's axes are absolute in the rows: the output's ("backward", the
+    default) or the input's ("forward", the paper's alternative for forward-heavy work). Both answer
+    both directions exactly. ``exact`` is False when the capture could only give a superset.
+    """
+
+    out_shape: Shape
+    in_shape: Shape
+    terms: tuple[Term, ...]
+    exact: bool = True
+    orientation: Orientation = "backward"
+
+    @classmethod
+    def empty(cls, out_shape: Sequence[int], in_shape: Sequence[int]) -> Lineage:
+        """Make a Lineage without pairs."""
+        return cls(tuple(out_shape), tuple(in_shape), ())
+
+    @classmethod
+    def of_table(
+        cls, out_shape: Sequence[int], in_shape: Sequence[int], table: Table, *, exact: bool = True
+    ) -> Lineage:
+        """Make a Lineage of one table over all axes."""
+        terms = (whole(table),) if len(table) else ()
+        return cls(tuple(out_shape), tuple(in_shape), terms, exact=exact)
+
+    def with_exact(self, exact: bool) -> Lineage:
+        """Return the same pairs under another label."""
+        return replace(self, exact=exact)
+
+    @cached_property
+    def num_rows(self) -> int:
+        """Compressed rows, over all factors; a folded row counts once."""
+        return sum(len(f.table) for term in self.terms for f in term)
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the stored form: the JSON header and the Parquet blobs."""
+        header, blobs = self.encode(64)
+        total = len(json.dumps(header, separators=(",", ":")))
+        for blob in blobs:
+            sink = io.BytesIO()
+            write_blob(blob, sink)
+            total += sink.tell()
+        return total
+
+    def encode(self, inline_rows: int) -> tuple[Json, list[pa.Table]]:
+        """Return the terms as JSON and the blobs it refers to."""
+        return encode_terms(self.terms, *self._sides, inline_rows)
+
+    def to_relation(self) -> I64:
+        """Return all pairs as an int64 array (n, l + m), sorted, without repeats."""
+        if self.orientation == "backward":
+            return expand_terms(self.terms, self.out_shape, self.in_shape)
+        swapped = expand_terms(self.terms, self.in_shape, self.out_shape)
+        m = len(self.in_shape)
+        pairs = np.concatenate([swapped[:, m:], swapped[:, :m]], axis=1)
+        return pairs[np.lexsort(pairs.T[::-1])] if pairs.shape[1] else pairs
+
+    def describe(self) -> str:
+        """Say in words and formulas what the rows mean."""
+        return describe_terms(self.terms, *self._sides, swapped=self.orientation == "forward")
+
+    def backward(self, cells: CellSet) -> CellSet:
+        """Return the input cells that made the given output cells."""
+        return self._query(cells, backward=True)
+
+    def forward(self, cells: CellSet) -> CellSet:
+        """Return the output cells that the given input cells touched."""
+        return self._query(cells, backward=False)
+
+    def backward_boxes(self, boxes: I64) -> Joined:
+        """Join boxes over the output array; the result boxes may overlap."""
+        return self._join(boxes, backward=True)
+
+    def forward_boxes(self, boxes: I64) -> Joined:
+        """Join boxes over the input array; the result boxes may overlap."""
+        return self._join(boxes, backward=False)
+
+    @property
+    def _sides(self) -> tuple[Shape, Shape]:
+        """Shapes of the absolute side and of the possibly relative side of the rows."""
+        if self.orientation == "backward":
+            return self.out_shape, self.in_shape
+        return self.in_shape, self.out_shape
+
+    def _join(self, boxes: I64, *, backward: bool) -> Joined:
+        along = backward == (self.orientation == "backward")
+        d = len(self.in_shape if backward else self.out_shape)
+        parts = [join_term(term, *self._sides, boxes, backward=along) for term in self.terms]
+        found = [p.boxes for p in parts] or [np.zeros((0, d, 2), np.int64)]
+        return Joined(
+            np.concatenate(found), sum(p.scanned for p in parts), sum(p.matched for p in parts)
+        )
+
+    def _query(self, cells: CellSet, *, backward: bool) -> CellSet:
+        asked, given = (
+            (self.out_shape, self.in_shape) if backward else (self.in_shape, self.out_shape)
+        )
+        if cells.shape != asked:
+            side = "output" if backward else "input"
+            msg = f"the cells are of an array of shape {cells.shape}, the {side} has {asked}"
+            raise ShapeError(msg)
+        exact = cells.exact and self.exact
+        if not cells or not math.prod(given):
+            return CellSet.empty(given).with_exact(exact)
+        along = backward == (self.orientation == "backward")
+        if cells.is_bitmap and suits_bitmap(self.terms, backward=along):
+            boxes = join_bitmap(self.terms, cells.mask(), backward=along)
+        else:
+            boxes = self._join(cells.boxes, backward=backward).boxes
+        return CellSet.from_boxes(given, boxes, exact=exact)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the compressed form, not the pairs it stands for."""
+        if not isinstance(other, Lineage):
+            return NotImplemented
+        mine, theirs = self.encode(1 << 62)[0], other.encode(1 << 62)[0]
+        head = (self.out_shape, self.in_shape, self.exact, self.orientation)
+        return head == (other.out_shape, other.in_shape, other.exact, other.orientation) and (
+            mine == theirs
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        label = "exact" if self.exact else "superset"
+        return f"Lineage({self.out_shape} <- {self.in_shape}, rows={self.num_rows}, {label})"

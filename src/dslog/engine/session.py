@@ -164,7 +164,7 @@ def _environment(master: str) -> dict[str, str]:
 
 
 def _here(master: str) -> bool:
-    return master.split("[")[0] in {"local", "local-cluster"}
+    return master.partition("[")[0] in {"local", "local-cluster"}
 
 
 @contextmanager

@@ -109,7 +109,7 @@ class CellSet:
         """
         shape = _read_shape(shape)
         table = _read_boxes(boxes, shape)
-        if _outweighs(len(table), shape):
+        if bitmap_is_smaller(len(table), shape):
             return cls._make(shape, None, algebra.paint(table, shape), exact)
         table = algebra.sort_boxes(table) if disjoint else algebra.normalise(table)
         return cls._make(shape, _own(table, boxes), None, exact)
@@ -186,7 +186,7 @@ class CellSet:
         if self._boxes is None:
             boxes = algebra.unpaint(self._bits())
             object.__setattr__(self, "_boxes", boxes)
-            if not _outweighs(len(boxes), self._shape):
+            if not bitmap_is_smaller(len(boxes), self._shape):
                 object.__setattr__(self, "_mask", None)
             return boxes
         return self._boxes
@@ -199,7 +199,7 @@ class CellSet:
     @property
     def is_bitmap(self) -> bool:
         """Whether a bitmap takes fewer bytes than the boxes."""
-        return _outweighs(self.num_boxes, self._shape)
+        return bitmap_is_smaller(self.num_boxes, self._shape)
 
     def _bits(self) -> Mask:
         """The mask, kept only where it is the smaller form."""
@@ -207,7 +207,7 @@ class CellSet:
             return self._mask
         assert self._boxes is not None  # noqa: S101 (one of the two is always there)
         bits = algebra.paint(self._boxes, self._shape)
-        if _outweighs(len(self._boxes), self._shape):
+        if bitmap_is_smaller(len(self._boxes), self._shape):
             object.__setattr__(self, "_mask", bits)
         return bits
 
@@ -218,7 +218,7 @@ class CellSet:
     def indices(self) -> Ints:
         """One row of indices per cell, int64 (count, ndim), in C order."""
         if self._mask is not None:
-            return np.argwhere(self._mask).reshape(-1, self.ndim)
+            return np.argwhere(self._mask)
         return list_cells(self._rows())
 
     def slices(self) -> list[tuple[slice, ...]]:
@@ -330,7 +330,7 @@ def _unite(a: Ints, b: Ints) -> Ints:
     return algebra.normalise(np.concatenate([a, b]))
 
 
-def _outweighs(boxes: int, shape: tuple[int, ...]) -> bool:
+def bitmap_is_smaller(boxes: int, shape: tuple[int, ...]) -> bool:
     """Whether so many boxes take more bytes than a bitmap of the shape."""
     return boxes * _BYTES_PER_SIDE * max(len(shape), 1) > prod(shape)
 

@@ -23,6 +23,7 @@ ORDER = (
     "store",
     "reuse",
     "capture",
+    "opening",
     "view",
     "cli",
 )

@@ -1,0 +1,107 @@
+"""Turn a path of array names into steps; pure, nothing is loaded.
+
+For neighbours ``X, Y`` on a path, lineage with ``X`` as output and ``Y`` as input is followed
+backward, lineage with ``X`` as input and ``Y`` as output forward. Where both are stored (``B`` was
+made from ``A`` and later ``A`` from ``B``) the step gives the union of both. A step from an array
+to itself, which has both readings for the same lineage, is a backward step.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from dslog.errors import PathError
+from dslog.query.edges import Direction, Edge, Edges
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One lineage, followed one way."""
+
+    edge: Edge
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From the cells of one array to the cells of its neighbour: the union over its hops."""
+
+    source: str
+    target: str
+    hops: tuple[Hop, ...]
+
+    @property
+    def num_rows(self) -> int:
+        """Compressed rows of all lineages of this step."""
+        return sum(hop.edge.num_rows for hop in self.hops)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no lineage of this step is a superset."""
+        return all(hop.edge.exact for hop in self.hops)
+
+    @property
+    def direction(self) -> str:
+        """``"backward"``, ``"forward"``, or ``"both"``."""
+        ways = {hop.direction for hop in self.hops}
+        return next(iter(ways)).value if len(ways) == 1 else "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of one path, in order."""
+
+    path: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+def plan_path(path: Sequence[str], edges: Edges) -> Plan:
+    """Plan the steps along ``path``; a pair of neighbours without lineage is a PathError."""
+    names = check_path(path)
+    steps = tuple(_step(names, at, pair, edges) for at, pair in enumerate(pairwise(names)))
+    return Plan(names, steps)
+
+
+def check_path(path: Sequence[str]) -> tuple[str, ...]:
+    """Return ``path`` as a tuple of names, or say why it is no path."""
+    if isinstance(path, str):
+        raise PathError(f"a path is a list of array names, not {path!r}: write [{path!r}, ...]")
+    names = tuple(path)
+    if not names:
+        raise PathError("the path is empty: name at least one array, such as ['B', 'A']")
+    for name in names:
+        if not isinstance(name, str):
+            raise PathError(f"a path is a list of array names, but it holds {name!r}")
+    return names
+
+
+def backward_hops(out: str, in_: str, edges: Edges) -> tuple[Hop, ...]:
+    """Every lineage from ``out`` to ``in_``, followed backward."""
+    return tuple(Hop(edge, Direction.BACKWARD) for edge in edges.between(out, in_))
+
+
+def forward_hops(in_: str, out: str, edges: Edges) -> tuple[Hop, ...]:
+    """Every lineage from ``out`` to ``in_``, followed forward."""
+    return tuple(Hop(edge, Direction.FORWARD) for edge in edges.between(out, in_))
+
+
+def _step(path: tuple[str, ...], at: int, pair: tuple[str, str], edges: Edges) -> Step:
+    source, target = pair
+    hops = backward_hops(source, target, edges)
+    if source != target:
+        hops += forward_hops(source, target, edges)
+    if not hops:
+        raise PathError(_no_lineage(path, at, source, target, edges))
+    return Step(source, target, hops)
+
+
+def _no_lineage(path: tuple[str, ...], at: int, source: str, target: str, edges: Edges) -> str:
+    known = [f"{name!r} (made from)" for name in edges.inputs_of(source)]
+    known += [f"{name!r} (made into)" for name in edges.outputs_of(source)]
+    neighbours = ", ".join(known) if known else "no array at all"
+    whole = " -> ".join(path)
+    return (
+        f"no lineage between {source!r} and {target!r} (step {at + 1} of {whole}); "
+        f"{source!r} has lineage with {neighbours}. Name every array on the way, "
+        f"or use backward / forward, which find the way themselves"
+    )

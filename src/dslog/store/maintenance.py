@@ -1,0 +1,141 @@
+"""Looking after a store: check everything, remove what no row names."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.errors import DslogError, ShapeError, StoreError
+from dslog.lineage.factor import Factor
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.table import Table
+from dslog.store.catalog import Catalog
+from dslog.store.content import check_shapes, read_body
+from dslog.store.files import Files
+from dslog.store.records import ArrayInfo, LineageInfo, Shape
+from dslog.store.seams import Pair
+
+GRACE = 3600.0
+"""Seconds for which a file without a row may belong to a writer that has yet to commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """What ``verify`` looked at and what is wrong with it."""
+
+    problems: tuple[str, ...]
+    lineages: int
+    files: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        checked = f"{self.lineages} lineages, {self.files} files checked"
+        return "\n".join([f"{checked}: {'ok' if self.ok else 'damaged'}", *self.problems])
+
+
+@dataclass(frozen=True, slots=True)
+class GcReport:
+    """What ``gc`` removed; ``kept`` files have no row either, but are too young to tell."""
+
+    files: int
+    bytes: int
+    kept: int
+
+    def __str__(self) -> str:
+        young = f"; {self.kept} younger ones kept" if self.kept else ""
+        return f"{self.files} files removed, {self.bytes:,} bytes{young}"
+
+
+def verify(catalog: Catalog, files: Files) -> VerifyReport:
+    """Re-read every lineage: checksums, contents, shapes, and bounds inside the arrays."""
+    try:
+        problems = list(catalog.problems())
+        arrays = {array.name: array for array in catalog.arrays()}
+        users: dict[int, list[LineageInfo]] = {number: [] for number in catalog.bodies()}
+        for info in catalog.lineages():
+            users[info.body].append(info)
+        num_files = len(catalog.file_names())
+    except StoreError as error:
+        return VerifyReport((str(error),), 0, 0)
+    for number, infos in users.items():
+        problems += _check_body(number, infos, arrays, catalog, files)
+    return VerifyReport(tuple(problems), len(users), num_files)
+
+
+def collect_garbage(catalog: Catalog, files: Files, *, force: bool) -> GcReport:
+    """Remove files that no committed row names, except young ones unless forced.
+
+    Holds the catalog's write lock, under which writers check that their files are there: a commit
+    either comes first and its files stay, or fails.
+    """
+    removed = size = kept = 0
+    with catalog.transaction():
+        committed = catalog.file_names()
+        for file in files.listing():
+            if file.name in committed:
+                continue
+            if file.age < GRACE and not force:
+                kept += 1
+                continue
+            files.remove([file.name])
+            removed, size = removed + 1, size + file.nbytes
+    return GcReport(removed, size, kept)
+
+
+def _check_body(
+    number: int,
+    infos: list[LineageInfo],
+    arrays: dict[str, ArrayInfo],
+    catalog: Catalog,
+    files: Files,
+) -> Iterator[str]:
+    pairs = ", ".join(f"{info.out!r} <- {info.in_!r}" for info in infos) or "no pair"
+    try:
+        lineage = read_body(number, catalog, files)
+    except DslogError as error:
+        yield f"{pairs}: {error}"
+        return
+    for info in infos:
+        try:
+            check_shapes(lineage, Pair(arrays[info.out], arrays[info.in_]))
+        except ShapeError as error:
+            yield f"{pairs}: {error}"
+    if not _inside(lineage):
+        yield f"{pairs}: lineage number {number} names cells outside its arrays"
+
+
+def _inside(lineage: Lineage) -> bool:
+    sides = (lineage.out_shape, lineage.in_shape)
+    absolute, relative = sides if lineage.orientation == "backward" else sides[::-1]
+    return all(
+        _table_inside(
+            factor.table,
+            _sizes(factor, absolute, out=True),
+            _sizes(factor, relative, out=False),
+        )
+        for term in lineage.terms
+        for factor in term
+    )
+
+
+def _table_inside(
+    table: Table, out_sizes: npt.NDArray[np.int64], in_sizes: npt.NDArray[np.int64]
+) -> bool:
+    """Whether every row lies inside; a fold's bounding box may be too wide, its rows are not."""
+    for rows in (table, table.unfold()):
+        out_lo, out_hi, in_lo, in_hi = rows.bounds
+        ends = [(out_lo, out_hi, out_sizes), (in_lo, in_hi, in_sizes)]
+        if all((lo >= 0).all() and (hi >= lo).all() and (hi < size).all() for lo, hi, size in ends):
+            return True
+    return False
+
+
+def _sizes(factor: Factor, shape: Shape, *, out: bool) -> npt.NDArray[np.int64]:
+    axes, flat = (factor.out_axes, factor.out_flat) if out else (factor.in_axes, factor.in_flat)
+    sizes = np.array([shape[axis] for axis in axes], np.int64)
+    return np.array([sizes.prod()], np.int64) if flat else sizes

@@ -1,0 +1,168 @@
+"""Registering lineage: captures are read and files written first, the catalog comes last.
+
+Everything a call adds becomes visible in one transaction. Whatever fails on the way, a capture
+that raises or a full disk, leaves the store as it was.
+"""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from dslog.errors import CaptureError, StoreError
+from dslog.lineage.lineage import Lineage
+from dslog.store.catalog import Catalog, Transaction
+from dslog.store.content import find_same, write_body
+from dslog.store.files import Files
+from dslog.store.records import Body, Operation
+from dslog.store.seams import Answer, Observation, Pair, ReadCapture, Request, Reuse, Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Registrar:
+    """Takes lineage into a store."""
+
+    catalog: Catalog
+    files: Files
+    read_capture: ReadCapture
+    reuse: Reuse
+
+    def add_lineage(self, pair: Pair, capture: object, engine: str) -> int:
+        """Store lineage for one pair, without an operation, and return its body's number.
+
+        The same lineage again changes nothing; another one for the same pair is united with it.
+        """
+        lineage = self.read_capture(capture, pair, self.files, engine)
+        with ExitStack() as cleanup:
+            body = self._stage(lineage, pair, cleanup)
+            with self.catalog.transaction() as transaction:
+                stored = self.catalog.lineages(pair.out.name, pair.in_.name)
+                number = self._commit_body(body, pair, transaction)
+                if not any(info.op is None and info.body == number for info in stored):
+                    transaction.add_lineage(pair.out.name, pair.in_.name, None, number)
+        self._remove_unused([body], [number])
+        return number
+
+    def add_operation(self, request: Request) -> Operation:
+        """Store an operation with the lineage of all its pairs."""
+        answer = self._answer(request)
+        lineages = answer.lineages if answer else self._capture(request)
+        with ExitStack() as cleanup:
+            bodies = [
+                None if lineage is None else self._stage(lineage, pair, cleanup)
+                for pair, lineage in zip(request.pairs, lineages, strict=True)
+            ]
+            with self.catalog.transaction() as transaction:
+                operation = self._operation(request, answer, bodies)
+                number = transaction.add_operation(operation)
+                numbers = self._commit_pairs(request.pairs, bodies, number, transaction)
+                if answer is None and request.reuse is not False:
+                    seen = Observation(request, tuple(lineages), tuple(numbers))
+                    self.reuse.learn(seen, self.catalog, transaction)
+        self._remove_unused(bodies, numbers)
+        return replace(operation, id=number)
+
+    def _answer(self, request: Request) -> Answer | None:
+        if request.reuse is False:
+            return None
+        answer = self.reuse.answer(request, self.catalog)
+        if answer is not None and len(answer.lineages) != len(request.pairs):
+            raise StoreError(
+                f"{answer.reused} answered {len(answer.lineages)} pairs of {request.name!r}, "
+                f"which has {len(request.pairs)}"
+            )
+        return answer
+
+    def _capture(self, request: Request) -> list[Stored | None]:
+        if request.captures is None:
+            if not request.pairs:
+                return []
+            raise CaptureError(
+                f"operation {request.name!r} has no capture, and no earlier call of it can answer "
+                f"for these shapes and arguments: give capture=[...], one per (output, input) pair"
+            )
+        return [
+            None if capture is None else self.read_capture(capture, pair, self.files, "auto")
+            for pair, capture in zip(request.pairs, request.captures, strict=True)
+        ]
+
+    def _stage(self, lineage: Stored, pair: Pair, cleanup: ExitStack) -> Body | int:
+        """Write a lineage's files; they go again if the commit fails."""
+        body = write_body(lineage, pair, self.files)
+        if isinstance(body, Body):
+            cleanup.enter_context(self.files.removed_on_error([file.name for file in body.files]))
+        return body
+
+    def _commit_pairs(
+        self,
+        pairs: Sequence[Pair],
+        bodies: Sequence[Body | int | None],
+        operation: int,
+        transaction: Transaction,
+    ) -> list[int | None]:
+        numbers: list[int | None] = []
+        for pair, body in zip(pairs, bodies, strict=True):
+            number = None if body is None else self._commit_body(body, pair, transaction)
+            if number is not None:
+                transaction.add_lineage(pair.out.name, pair.in_.name, operation, number)
+            numbers.append(number)
+        return numbers
+
+    def _commit_body(self, body: Body | int, pair: Pair, transaction: Transaction) -> int:
+        if isinstance(body, int):
+            return body
+        # gc holds the same lock while it removes files, so what is here now stays
+        if missing := self.files.missing(body.files):
+            raise StoreError(
+                f"{missing[0]} vanished before it was committed; nothing was stored. "
+                f"Don't run gc with force while others write"
+            )
+        stored = self.catalog.lineages(pair.out.name, pair.in_.name)
+        same = find_same(body, stored, self.catalog)
+        return transaction.add_body(body) if same is None else same
+
+    def _remove_unused(
+        self, bodies: Sequence[Body | int | None], numbers: Sequence[int | None]
+    ) -> None:
+        """Remove files of lineage that turned out to be stored already."""
+        for body, number in zip(bodies, numbers, strict=True):
+            if isinstance(body, Body) and body.files and number is not None:
+                kept = {file.name for file in self.catalog.body(number).files}
+                self.files.remove(f.name for f in body.files if f.name not in kept)
+
+    def _operation(
+        self, request: Request, answer: Answer | None, bodies: Sequence[Body | int | None]
+    ) -> Operation:
+        now = datetime.now(UTC)
+        return Operation(
+            id=0,
+            name=request.name,
+            inputs=tuple(array.name for array in request.inputs),
+            outputs=tuple(array.name for array in request.outputs),
+            args=request.args,
+            reused=answer.reused if answer else None,
+            exact=all(self._is_exact(body) for body in bodies),
+            created=now.replace(microsecond=now.microsecond // 1000 * 1000),
+        )
+
+    def _is_exact(self, body: Body | int | None) -> bool:
+        content = self.catalog.body(body) if isinstance(body, int) else body
+        return content is None or content.exact
+
+
+def read_captures(
+    name: str, capture: object, num_outputs: int, num_inputs: int
+) -> tuple[object, ...] | None:
+    """Return one capture per pair; a single one may come bare, and None means there is none."""
+    if capture is None:
+        return None
+    pairs = num_outputs * num_inputs
+    bare = isinstance(capture, Lineage) or not isinstance(capture, list | tuple)
+    captures = (capture,) if bare else tuple(capture)  # type: ignore[arg-type]
+    if len(captures) != pairs:
+        raise CaptureError(
+            f"operation {name!r} has {num_outputs} outputs and {num_inputs} inputs, so it needs "
+            f"{pairs} captures, one per (output, input) pair with outputs outermost; got "
+            f"{len(captures)}. A list holds captures: give index rows as a numpy array"
+        )
+    return captures

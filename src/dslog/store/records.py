@@ -1,0 +1,110 @@
+"""What a store holds, as small frozen values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayInfo:
+    """An array the store knows: its name and shape, never its values."""
+
+    name: str
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One registered call.
+
+    ``args`` holds the arguments as JSON values; ``reused`` names the signature that answered in
+    place of a capture (``"base_sig"``, ``"dim_sig"``, ``"gen_sig"``), or is None; ``exact`` is
+    False when some lineage of the call is a superset.
+    """
+
+    id: int
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    args: Mapping[str, object]
+    reused: str | None
+    exact: bool
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LineageInfo:
+    """One stored lineage: its pair of arrays, its operation, its size, and where it lives.
+
+    ``op`` is the operation's number, None for lineage given without one; ``where`` is
+    ``"catalog"`` or ``"files"``; ``nbytes`` counts what it takes there; ``body`` is the number of
+    the stored lineage itself, which several pairs may share.
+    """
+
+    out: str
+    in_: str
+    op: int | None
+    num_rows: int
+    nbytes: int
+    exact: bool
+    where: str
+    body: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A committed file: part ``part`` of blob ``blob`` of a lineage."""
+
+    blob: int
+    part: int
+    name: str
+    nbytes: int
+    checksum: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A lineage as it is stored: the header, which may be all of it, and the files with the rest.
+
+    Bodies never change once committed, so they can be shared between pairs and cached by number.
+    """
+
+    header: str
+    num_rows: int
+    exact: bool
+    files: tuple[FileRecord, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the header and of every file."""
+        return len(self.header.encode()) + sum(file.nbytes for file in self.files)
+
+    def same_content(self, other: "Body") -> bool:
+        """Whether both hold the same lineage, whatever their files are called."""
+        return (self.header, self.exact, self._sums()) == (
+            other.header,
+            other.exact,
+            other._sums(),  # noqa: SLF001
+        )
+
+    def _sums(self) -> list[tuple[int, int, bytes]]:
+        return sorted((file.blob, file.part, file.checksum) for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What reuse knows about one kind of call.
+
+    ``kind`` is ``"base_sig"``, ``"dim_sig"`` or ``"gen_sig"``, ``key`` says for which call,
+    ``state`` is the reuse module's word (tentative, permanent, not reusable), ``content`` its JSON.
+    """
+
+    kind: str
+    key: str
+    state: str
+    content: str
+    hits: int = 0
+    misses: int = 0
+    refusals: int = 0

@@ -1,0 +1,85 @@
+"""The catalog's tables, version by version.
+
+``MIGRATIONS[v]`` takes a catalog of version ``v`` to version ``v + 1``; an empty database has
+version 0, so creating a store and bringing an old one up to date are the same thing. A step that
+was released is never edited: add another one.
+
+Rows are kept narrow, because a store may hold one operation per numpy call: integer keys, one
+index per direction of a query, times as integers, and a lineage's content apart from the pairs
+that share it.
+"""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """
+        CREATE TABLE arrays (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE,
+            shape TEXT NOT NULL                 -- JSON, [3,2]
+        )
+        """,
+        """
+        CREATE TABLE operations (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL,
+            args TEXT NOT NULL,                 -- canonical JSON
+            reused TEXT,
+            exact INTEGER NOT NULL,
+            created INTEGER NOT NULL            -- milliseconds since 1970, UTC
+        )
+        """,
+        """
+        CREATE TABLE operation_arrays (
+            operation INTEGER NOT NULL REFERENCES operations,
+            role INTEGER NOT NULL,              -- 0 input, 1 output
+            position INTEGER NOT NULL,
+            array INTEGER NOT NULL REFERENCES arrays,
+            PRIMARY KEY (operation, role, position)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE bodies (
+            id INTEGER PRIMARY KEY,
+            header TEXT NOT NULL,               -- JSON, all of a small lineage
+            num_rows INTEGER NOT NULL,
+            nbytes INTEGER NOT NULL,
+            exact INTEGER NOT NULL,
+            checksum INTEGER NOT NULL           -- CRC-32 of the header
+        )
+        """,
+        """
+        CREATE TABLE files (
+            body INTEGER NOT NULL REFERENCES bodies,
+            blob INTEGER NOT NULL,
+            part INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            nbytes INTEGER NOT NULL,
+            checksum BLOB NOT NULL,
+            PRIMARY KEY (body, blob, part)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE lineages (
+            id INTEGER PRIMARY KEY,
+            output INTEGER NOT NULL REFERENCES arrays,
+            input INTEGER NOT NULL REFERENCES arrays,
+            operation INTEGER REFERENCES operations,
+            body INTEGER NOT NULL REFERENCES bodies
+        )
+        """,
+        "CREATE INDEX lineages_by_output ON lineages (output, input)",
+        "CREATE INDEX lineages_by_input ON lineages (input, output)",
+        """
+        CREATE TABLE signatures (
+            kind TEXT NOT NULL,
+            key TEXT NOT NULL,
+            state TEXT NOT NULL,
+            content TEXT NOT NULL,
+            hits INTEGER NOT NULL,
+            misses INTEGER NOT NULL,
+            refusals INTEGER NOT NULL,
+            PRIMARY KEY (kind, key)
+        ) WITHOUT ROWID
+        """,
+    ),
+)

@@ -1,0 +1,96 @@
+"""Where parts above the store plug in.
+
+The store keeps lineage; reading captures and answering in place of one are the work of ``capture``
+and ``reuse``, which build on the store and so can't be imported by it. ``dslog.open`` puts them
+together.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from dslog.lineage.lineage import Lineage
+from dslog.store.catalog import Catalog, Transaction
+from dslog.store.files import Files
+from dslog.store.records import ArrayInfo, Body
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An output and an input array that lineage is given for."""
+
+    out: ArrayInfo
+    in_: ArrayInfo
+
+
+class ReadCapture(Protocol):
+    """Turns what a user gave as capture into lineage."""
+
+    def __call__(self, capture: object, pair: Pair, files: Files, engine: str) -> Lineage | Body:
+        """Return the lineage; or, when it was written to ``files`` already, its stored form."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call of ``register_operation``, before anything is captured.
+
+    ``captures`` holds one entry per pair, or is None when the call gave none; ``args`` are JSON
+    values.
+    """
+
+    name: str
+    inputs: tuple[ArrayInfo, ...]
+    outputs: tuple[ArrayInfo, ...]
+    args: Mapping[str, object]
+    captures: tuple[object, ...] | None
+    reuse: bool | None
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every (output, input) pair, outputs outermost."""
+        return tuple(Pair(out, in_) for out in self.outputs for in_ in self.inputs)
+
+
+Stored = Lineage | Body | int
+"""Lineage to be stored, one whose files are written, or the number of a body to be shared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Lineage that stands in for a capture: one entry per pair, and the signature behind it."""
+
+    reused: str
+    lineages: tuple[Stored | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a captured call gave, one entry per pair: the lineage, and the body that stores it."""
+
+    request: Request
+    lineages: tuple[Stored | None, ...]
+    bodies: tuple[int | None, ...]
+
+
+class Reuse(Protocol):
+    """Answers calls from what earlier ones showed, and learns from those it could not answer."""
+
+    def answer(self, request: Request, catalog: Catalog) -> Answer | None:
+        """Return lineage for this call, or None to have it captured."""
+        ...
+
+    def learn(self, seen: Observation, catalog: Catalog, transaction: Transaction) -> None:
+        """Take note of what a capture gave, in the transaction that stores it."""
+        ...
+
+
+class NoReuse:
+    """Never answers and learns nothing."""
+
+    def answer(self, request: Request, catalog: Catalog) -> Answer | None:  # noqa: ARG002
+        """Return None."""
+        return None
+
+    def learn(self, seen: Observation, catalog: Catalog, transaction: Transaction) -> None:
+        """Do nothing."""

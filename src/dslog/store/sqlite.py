@@ -1,0 +1,333 @@
+"""The catalog in SQLite: the only module with SQL in it, apart from the schema."""
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from dslog.errors import CorruptError, StoreError, VersionError
+from dslog.store import schema
+from dslog.store.connection import Connection
+from dslog.store.records import (
+    ArrayInfo,
+    Body,
+    FileRecord,
+    LineageInfo,
+    Operation,
+    Shape,
+    Signature,
+)
+
+_INPUT, _OUTPUT = 0, 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+_LINEAGES = """
+    SELECT o.name, i.name, l.operation, b.num_rows, b.nbytes, b.exact,
+           EXISTS (SELECT 1 FROM files f WHERE f.body = b.id), b.id
+    FROM lineages l
+    JOIN arrays o ON o.id = l.output
+    JOIN arrays i ON i.id = l.input
+    JOIN bodies b ON b.id = l.body
+"""
+
+
+class SqliteCatalog:
+    """A :class:`~dslog.store.catalog.Catalog` in one SQLite file, or in memory (``path=None``)."""
+
+    def __init__(self, path: Path | None, *, writable: bool = True) -> None:
+        self._path = path
+        self._db = Connection(path, writable=writable)
+        try:
+            self._bring_up_to_date()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._db.close()
+
+    # reading
+
+    def shape(self, name: str) -> Shape | None:
+        """Return an array's shape, or None when there is no such array."""
+        rows = self._rows("SELECT shape FROM arrays WHERE name = ?", name)
+        return self._shape(rows[0][0]) if rows else None
+
+    def arrays(self) -> list[ArrayInfo]:
+        """Return every array, in order of definition."""
+        rows = self._rows("SELECT name, shape FROM arrays ORDER BY id")
+        return [ArrayInfo(name, self._shape(shape)) for name, shape in rows]
+
+    def operations(self) -> list[Operation]:
+        """Return every operation, in order of registration."""
+        arrays: dict[tuple[int, int], list[str]] = {}
+        for operation, role, name in self._rows(
+            "SELECT operation, role, name FROM operation_arrays JOIN arrays ON id = array "
+            "ORDER BY operation, role, position"
+        ):
+            arrays.setdefault((operation, role), []).append(name)
+        rows = self._rows(
+            "SELECT id, name, args, reused, exact, created FROM operations ORDER BY id"
+        )
+        return [self._operation(row, arrays) for row in rows]
+
+    def lineages(self, out: str | None = None, in_: str | None = None) -> list[LineageInfo]:
+        """Return lineages, all or those of an output, an input, or a pair."""
+        chosen = {"o.name = ?": out, "i.name = ?": in_}
+        given = {test: name for test, name in chosen.items() if name is not None}
+        where = f" WHERE {' AND '.join(given)}" if given else ""
+        rows = self._rows(f"{_LINEAGES}{where} ORDER BY l.id", *given.values())
+        return [
+            LineageInfo(out, in_, op, num_rows, nbytes, bool(exact), _where(in_files), body)
+            for out, in_, op, num_rows, nbytes, exact, in_files, body in rows
+        ]
+
+    def inputs_of(self, name: str) -> list[str]:
+        """Return the arrays that ``name`` has lineage from."""
+        return self._names(
+            "SELECT DISTINCT i.name FROM arrays o JOIN lineages l ON l.output = o.id "
+            "JOIN arrays i ON i.id = l.input WHERE o.name = ? ORDER BY i.id",
+            name,
+        )
+
+    def outputs_of(self, name: str) -> list[str]:
+        """Return the arrays that have lineage from ``name``."""
+        return self._names(
+            "SELECT DISTINCT o.name FROM arrays i JOIN lineages l ON l.input = i.id "
+            "JOIN arrays o ON o.id = l.output WHERE i.name = ? ORDER BY o.id",
+            name,
+        )
+
+    def body(self, number: int) -> Body:
+        """Return a stored lineage's content; the header's checksum is compared."""
+        rows = self._rows(
+            "SELECT header, num_rows, exact, checksum FROM bodies WHERE id = ?", number
+        )
+        if not rows:
+            raise CorruptError(f"the catalog {self._path} has no lineage number {number}")
+        header, num_rows, exact, checksum = rows[0]
+        if _checksum(header) != checksum:
+            raise CorruptError(
+                f"lineage number {number} in the catalog {self._path} is damaged: "
+                f"its checksum differs; restore the store from a copy"
+            )
+        files = self._rows(
+            "SELECT blob, part, name, nbytes, checksum FROM files WHERE body = ? "
+            "ORDER BY blob, part",
+            number,
+        )
+        return Body(header, num_rows, bool(exact), tuple(FileRecord(*file) for file in files))
+
+    def bodies(self) -> list[int]:
+        """Return the numbers of all bodies."""
+        return [number for (number,) in self._rows("SELECT id FROM bodies ORDER BY id")]
+
+    def file_names(self) -> set[str]:
+        """Return the names of all committed files."""
+        return set(self._names("SELECT name FROM files"))
+
+    def signature(self, kind: str, key: str) -> Signature | None:
+        """Return one signature, or None."""
+        rows = self._rows("SELECT * FROM signatures WHERE kind = ? AND key = ?", kind, key)
+        return Signature(*rows[0]) if rows else None
+
+    def signatures(self) -> list[Signature]:
+        """Return every signature."""
+        rows = self._rows("SELECT * FROM signatures ORDER BY kind, key")
+        return [Signature(*row) for row in rows]
+
+    def totals(self) -> Mapping[str, int]:
+        """Return how many arrays, operations, lineages, rows, files and bytes are stored."""
+        counts = {
+            "arrays": "SELECT count(*) FROM arrays",
+            "operations": "SELECT count(*) FROM operations",
+            "reused_operations": "SELECT count(*) FROM operations WHERE reused IS NOT NULL",
+            "lineages": "SELECT count(*) FROM lineages",
+            "stored_lineages": "SELECT count(*) FROM bodies",
+            "superset_lineages": (
+                "SELECT count(*) FROM lineages l JOIN bodies b ON b.id = l.body WHERE NOT b.exact"
+            ),
+            "rows": "SELECT coalesce(sum(num_rows), 0) FROM bodies",
+            "lineage_bytes": "SELECT coalesce(sum(nbytes), 0) FROM bodies",
+            "files": "SELECT count(*) FROM files",
+            "file_bytes": "SELECT coalesce(sum(nbytes), 0) FROM files",
+        }
+        return {what: self._rows(sql)[0][0] for what, sql in counts.items()}
+
+    def problems(self) -> list[str]:
+        """Check the database itself and return what is wrong with it."""
+        found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
+        dangling = self._rows("PRAGMA foreign_key_check")
+        return found + [
+            f"row {row} of table {table} refers to a missing row of {parent}"
+            for table, row, parent, _ in dangling
+        ]
+
+    # writing
+
+    @contextmanager
+    def transaction(self) -> Iterator["SqliteTransaction"]:
+        """Begin to write; waits for other writers. Reads inside it see its own changes."""
+        with self._db.transaction():
+            yield SqliteTransaction(self._db)
+
+    def _bring_up_to_date(self) -> None:
+        if not self._db.writable:
+            self._check_version(self._version())
+            return
+        if self._check_version(self._version()) < len(schema.MIGRATIONS):
+            with self._db.transaction():  # somebody else may have been faster: look again
+                version = self._check_version(self._version())
+                for statements in schema.MIGRATIONS[version:]:
+                    for statement in statements:
+                        self._db.rows(statement)
+                self._db.rows(
+                    "CREATE TABLE IF NOT EXISTS meta "
+                    "(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+                )
+                self._db.rows(
+                    "INSERT OR REPLACE INTO meta VALUES ('format', ?)",
+                    (str(len(schema.MIGRATIONS)),),
+                )
+
+    def _version(self) -> int:
+        tables = self._names("SELECT name FROM sqlite_master WHERE type = 'table'")
+        if not tables:
+            return 0
+        rows = self._rows("SELECT value FROM meta WHERE key = 'format'") if "meta" in tables else []
+        if not rows or not str(rows[0][0]).isdecimal():
+            raise CorruptError(
+                f"{self._path} is no DSLog catalog, or a damaged one: it names no format version"
+            )
+        return int(rows[0][0])
+
+    def _check_version(self, version: int) -> int:
+        newest = len(schema.MIGRATIONS)
+        if version > newest:
+            raise VersionError(
+                f"the store at {self._path} has format version {version}, and this DSLog reads up "
+                f"to version {newest}: update DSLog to open it"
+            )
+        if version < newest and not self._db.writable:
+            raise StoreError(
+                f"the store at {self._path} has format version {version} and must be brought to "
+                f"version {newest}: open it once with mode='a', in a directory you may write"
+            )
+        return version
+
+    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._db.rows(sql, values)
+
+    def _names(self, sql: str, *values: object) -> list[str]:
+        return [name for (name,) in self._rows(sql, *values)]
+
+    def _shape(self, text: str) -> Shape:
+        return tuple(self._json(text))
+
+    def _json(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise CorruptError(
+                f"the catalog {self._path} is damaged: it holds {text!r} where JSON belongs"
+            ) from error
+
+    def _operation(
+        self, row: Sequence[Any], arrays: Mapping[tuple[int, int], Sequence[str]]
+    ) -> Operation:
+        number, name, args, reused, exact, created = row
+        return Operation(
+            id=number,
+            name=name,
+            inputs=tuple(arrays.get((number, _INPUT), ())),
+            outputs=tuple(arrays.get((number, _OUTPUT), ())),
+            args=self._json(args),
+            reused=reused,
+            exact=bool(exact),
+            created=_EPOCH + created * _MILLISECOND,
+        )
+
+
+class SqliteTransaction:
+    """Writes to a catalog, all or none; see :class:`~dslog.store.catalog.Transaction`."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+
+    def add_array(self, name: str, shape: Shape) -> None:
+        """Add an array whose name is free."""
+        self._db.insert("INSERT INTO arrays (name, shape) VALUES (?, ?)", (name, compact(shape)))
+
+    def add_operation(self, operation: Operation) -> int:
+        """Add an operation on known arrays and return its number; its ``id`` is ignored."""
+        number = self._db.insert(
+            "INSERT INTO operations (name, args, reused, exact, created) VALUES (?, ?, ?, ?, ?)",
+            (
+                operation.name,
+                compact(operation.args),
+                operation.reused,
+                int(operation.exact),
+                (operation.created - _EPOCH) // _MILLISECOND,
+            ),
+        )
+        for role, names in ((_INPUT, operation.inputs), (_OUTPUT, operation.outputs)):
+            for position, name in enumerate(names):
+                self._db.insert(
+                    "INSERT INTO operation_arrays SELECT ?, ?, ?, id FROM arrays WHERE name = ?",
+                    (number, role, position, name),
+                )
+        return number
+
+    def add_body(self, body: Body) -> int:
+        """Add a lineage's content, whose files are on disk already, and return its number."""
+        number = self._db.insert(
+            "INSERT INTO bodies (header, num_rows, nbytes, exact, checksum) VALUES (?, ?, ?, ?, ?)",
+            (body.header, body.num_rows, body.nbytes, int(body.exact), _checksum(body.header)),
+        )
+        for file in body.files:
+            self._db.insert(
+                "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
+                (number, file.blob, file.part, file.name, file.nbytes, file.checksum),
+            )
+        return number
+
+    def add_lineage(self, out: str, in_: str, op: int | None, body: int) -> None:
+        """Say that ``body`` is lineage from ``out`` to ``in_``."""
+        self._db.insert(
+            "INSERT INTO lineages (output, input, operation, body) SELECT o.id, i.id, ?, ? "
+            "FROM arrays o, arrays i WHERE o.name = ? AND i.name = ?",
+            (op, body, out, in_),
+        )
+
+    def put_signature(self, signature: Signature) -> None:
+        """Add a signature, or replace the one with the same kind and key."""
+        self._db.insert(
+            "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                signature.kind,
+                signature.key,
+                signature.state,
+                signature.content,
+                signature.hits,
+                signature.misses,
+                signature.refusals,
+            ),
+        )
+
+
+def compact(value: object) -> str:
+    """Return JSON without spaces and with sorted keys: equal values give equal text."""
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+def _checksum(header: str) -> int:
+    return zlib.crc32(header.encode())
+
+
+def _where(in_files: int) -> str:
+    return "files" if in_files else "catalog"

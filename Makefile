@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 	    "Run: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv
 	@echo "Installing into .venv (a few minutes the first time, PySpark is large)..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 \
 	  --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 	@echo "Done. Try: make demo"

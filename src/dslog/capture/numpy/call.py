@@ -1,0 +1,135 @@
+"""One numpy call as rules see it: plain arrays, and which of them are tracked.
+
+A *rule* is a pure function from a Call to its lineage. It gets the values, because some lineage
+depends on them, and the shapes, which is all that most rules look at.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.lineage.lineage import Lineage
+
+Array = npt.NDArray[Any]
+Lineages = tuple[tuple[Lineage | None, ...], ...]
+"""Per output, per input, its lineage; None where the input does not contribute at all."""
+
+Rule = Callable[["Call"], Lineages | None]
+"""Gives a call's lineage, or None for a call that it can't do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A finished numpy call.
+
+    ``args`` and ``kwargs`` hold plain values where the user's call had tracked arrays; what the
+    machinery treats itself is not among them: ``out`` always, and ``where`` of ufuncs and
+    reductions. ``inputs`` are the tracked arrays among the arguments, also those inside lists and
+    tuples, each once, in order of appearance, and identical (``is``) to what stands in the
+    arguments. ``outputs`` are the arrays of the result in order; a scalar is an array of no axes.
+
+    ``func`` is the function, or the bound method of a ufunc (``np.add.reduce``).
+    """
+
+    name: str
+    func: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    inputs: tuple[Array, ...] = ()
+    outputs: tuple[Array, ...] = ()
+
+    @property
+    def ufunc(self) -> np.ufunc | None:
+        """The ufunc that this is a call of, or whose method."""
+        owner = self.func if isinstance(self.func, np.ufunc) else _owner(self.func)
+        return owner if isinstance(owner, np.ufunc) else None
+
+    @cached_property
+    def arguments(self) -> Mapping[str, Any]:
+        """The given arguments by name; one ``*args`` parameter is a tuple."""
+        signature = signature_of(self.func)
+        if signature is None:
+            return dict(self.kwargs)
+        bound = signature.bind_partial(*self.args, **self.kwargs).arguments
+        for parameter in signature.parameters.values():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD and parameter.name in bound:
+                bound.update(bound.pop(parameter.name))
+        return bound
+
+    def argument(self, name: str, default: Any = None) -> Any:
+        """Return an argument by name, or ``default`` when the call did not give it."""
+        return self.arguments.get(name, default)
+
+    def which(self, value: Any) -> int | None:
+        """Return the place of a value among the inputs, or None when it is not tracked."""
+        for place, array in enumerate(self.inputs):
+            if array is value:
+                return place
+        return None
+
+    def lineages(self, *per_output: Mapping[int | None, Lineage | None]) -> Lineages:
+        """Arrange lineage by place: one mapping from a place among the inputs per output.
+
+        A key of None, which ``which`` gives for untracked values, is passed over.
+        """
+        places = range(len(self.inputs))
+        return tuple(tuple(row.get(place) for place in places) for row in per_output)
+
+
+def _owner(func: Callable[..., Any]) -> Any:
+    return getattr(func, "__self__", None)
+
+
+_UFUNC_METHODS = {
+    "reduce": "array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True",
+    "accumulate": "array, axis=0, dtype=None, out=None",
+    "reduceat": "array, indices, axis=0, dtype=None, out=None",
+    "outer": "A, B, **kwargs",
+    "at": "a, indices, b=None",
+}
+_BUILTINS = {
+    "concatenate": "arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind'",
+    "where": "condition, x=None, y=None, /",
+    "dot": "a, b, out=None",
+    "inner": "a, b, /",
+    "vdot": "a, b, /",
+    "lexsort": "keys, axis=-1",
+    "bincount": "x, /, weights=None, minlength=0",
+    "putmask": "a, /, mask, values",
+    "copyto": "dst, src, casting='same_kind', where=True",
+    "packbits": "a, /, axis=None, bitorder='big'",
+    "unpackbits": "a, /, axis=None, count=None, bitorder='big'",
+    "unravel_index": "indices, shape, order='C'",
+    "ravel_multi_index": "multi_index, dims, mode='raise', order='C'",
+    "empty_like": "prototype, /, dtype=None, order='K', subok=True, shape=None, *, device=None",
+}  # not all numpy versions give the signatures of functions written in C
+
+
+@lru_cache(maxsize=1024)
+def signature_of(func: Callable[..., Any]) -> inspect.Signature | None:
+    """Return the signature of a numpy function or ufunc method, or None when it has none."""
+    owner = _owner(func)
+    name = getattr(func, "__name__", "")
+    if isinstance(owner, np.ufunc):
+        return _parse(_UFUNC_METHODS[name])
+    if isinstance(func, np.ufunc):
+        inputs = ", ".join(f"x{place}" for place in range(1, func.nin + 1))
+        return _parse(f"{inputs}, /, *, out=None, where=True, **kwargs")
+    try:
+        return inspect.signature(func)
+    except (TypeError, ValueError):
+        return _parse(_BUILTINS[name]) if name in _BUILTINS else None
+
+
+def _parse(parameters: str) -> inspect.Signature:
+    """Read a parameter list; all of them are written in this module."""
+    scope: dict[str, Any] = {}
+    exec(f"def parsed({parameters}): ...", scope)  # noqa: S102
+    return inspect.signature(scope["parsed"])

@@ -27,8 +27,10 @@ def modules(batches):
 rows = started.range(3, numPartitions=1).mapInArrow(modules, "id long").collect()
 print(started.version, [row.id for row in rows])
 print(started.conf.get("spark.driver.memory"), started.conf.get("spark.sql.shuffle.partitions"))
+gateway = started.sparkContext._gateway
 stop()
 again = spark()
+assert again.sparkContext._gateway is gateway, "one Java per process"
 print(again.range(5).count())
 print("java", again.sparkContext._jvm.System.getProperty("java.home"))
 """

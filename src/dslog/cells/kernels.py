@@ -161,7 +161,7 @@ def stack_slices(boxes: Any, axis: int) -> Any:
 
 @kernel
 def _same_slice(boxes: Any, first: int, second: int, axes: int) -> bool:
-    for j in range(axes):  # noqa: SIM110 (numba has no all())
+    for j in range(axes):
         if boxes[first, j, 0] != boxes[second, j, 0]:
             return False
     return True

@@ -151,7 +151,7 @@ def _read_array(values: npt.NDArray[Any], target: Target) -> CellSet:
     if values.dtype.kind not in "iu" and values.size:
         flat = values.reshape(-1)
         broken = flat[flat % 1 != 0] if values.dtype.kind == "f" else flat
-        target.refuse_value((broken if broken.size else flat)[0].item())
+        target.refuse_value((broken if broken.size else flat)[:1].tolist()[0])
     if values.ndim == 0 and target.ndim != 1:
         target.refuse_count(values.item(), 1)
     if values.ndim < 2 and (target.ndim == 1 or values.size == 0):

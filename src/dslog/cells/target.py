@@ -87,5 +87,5 @@ class Target:
 
 
 def _short(value: object, most: int = 60) -> str:
-    text = repr(value)
+    text = str(value) if isinstance(value, np.number) else repr(value)
     return text if len(text) <= most else f"{text[: most - 3]}..."

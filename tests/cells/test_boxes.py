@@ -1,0 +1,231 @@
+"""Box functions against sets of index tuples."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dslog.cells import boxes as algebra
+from dslog.cells import masks
+from dslog.cells.listing import list_cells
+from dslog.errors import ShapeError
+
+SHAPES = st.lists(st.integers(1, 6), min_size=0, max_size=4).map(tuple)
+
+
+def cells_of(boxes):
+    return {
+        cell
+        for box in boxes.tolist()
+        for cell in itertools.product(*(range(low, high + 1) for low, high in box))
+    }
+
+
+def box_lists(shape):
+    sides = [st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).map(sorted) for n in shape]
+    return st.lists(st.tuples(*sides), max_size=10).map(
+        lambda rows: np.array(rows, np.int64).reshape(len(rows), len(shape), 2)
+    )
+
+
+ONE = SHAPES.flatmap(lambda shape: st.tuples(st.just(shape), box_lists(shape)))
+TWO = SHAPES.flatmap(lambda shape: st.tuples(box_lists(shape), box_lists(shape)))
+
+
+def assert_disjoint(boxes):
+    assert boxes.dtype == np.int64
+    assert algebra.volume(boxes) == len(cells_of(boxes))
+    assert (algebra.sort_boxes(boxes) == boxes).all()
+
+
+@pytest.fixture(scope="module", params=["slabs", "grid", "auto"])
+def way(request):
+    """Make the algebra cut slabs only, or paint a grid first, or choose as it pleases."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "slabs":
+            patch.setattr(algebra, "_GRID_LIMIT", -1)
+        elif request.param == "grid":
+            patch.setattr(algebra, "_DENSE", 10**9)
+        yield request.param
+
+
+def random_boxes(rng, count, shape, longest):
+    low = np.stack([rng.integers(0, n, count) for n in shape], axis=1)
+    high = np.minimum(low + rng.integers(0, longest, low.shape), np.array(shape) - 1)
+    return np.stack([low, high], axis=2)
+
+
+@given(ONE)
+def test_normalise(way, case):
+    boxes = case[1]
+    united = algebra.normalise(boxes)
+    assert cells_of(united) == cells_of(boxes)
+    assert_disjoint(united)
+    assert (algebra.coalesce(united) == united).all()
+
+
+@given(TWO)
+def test_intersect_and_subtract(way, case):
+    a, b = map(algebra.normalise, case)
+    both, rest = algebra.intersect(a, b), algebra.subtract(a, b)
+    assert cells_of(both) == cells_of(a) & cells_of(b)
+    assert cells_of(rest) == cells_of(a) - cells_of(b)
+    assert_disjoint(both)
+    assert_disjoint(rest)
+
+
+@pytest.mark.parametrize(
+    ("shape", "longest"), [((50, 50), 12), ((14, 14, 14), 4), ((200, 12), 9), ((5, 6, 5, 6), 3)]
+)
+def test_many_boxes(way, shape, longest):
+    rng = np.random.default_rng(7)
+    a, b = (random_boxes(rng, 150, shape, longest) for _ in range(2))
+    mask_a, mask_b = algebra.paint(a, shape), algebra.paint(b, shape)
+    a, b = algebra.normalise(a), algebra.normalise(b)
+    for boxes, mask in [
+        (a, mask_a),
+        (algebra.intersect(a, b), mask_a & mask_b),
+        (algebra.subtract(a, b), mask_a & ~mask_b),
+    ]:
+        assert_disjoint(boxes)
+        assert (algebra.paint(boxes, shape) == mask).all()
+
+
+@given(ONE)
+def test_coalesce_keeps_the_cells(case):
+    boxes = case[1]
+    merged = algebra.coalesce(boxes)
+    assert cells_of(merged) == cells_of(boxes)
+    assert len(merged) <= len(boxes)
+
+
+def test_coalesce_merges_only_boxes_equal_on_the_other_axes():
+    apart = np.array([[[0, 0], [0, 1]], [[1, 1], [0, 2]]])
+    assert algebra.coalesce(apart).tolist() == apart.tolist()
+    blocks = np.array([[[i, i], [2 * j, 2 * j + 1]] for i in range(4) for j in range(3)])
+    assert algebra.coalesce(blocks).tolist() == [[[0, 3], [0, 5]]]
+
+
+def test_normalise_drops_empty_boxes():
+    boxes = np.array([[[0, 1], [3, 2]], [[0, 1], [0, 2]]])
+    assert algebra.normalise(boxes).tolist() == [[[0, 1], [0, 2]]]
+
+
+@given(ONE)
+def test_paint_both_ways(case):
+    shape, boxes = case
+    mask = algebra.paint(boxes, shape)
+    assert mask.shape == shape
+    assert set(map(tuple, np.argwhere(mask).tolist())) == cells_of(boxes)
+    if shape:
+        assert (masks._paint_difference(boxes, shape) == mask).all()
+
+
+def test_paint_chooses_the_difference_array_when_boxes_overlap_a_lot():
+    boxes = np.repeat(np.array([[[1, 8], [0, 9]]]), 6, axis=0)
+    mask = algebra.paint(boxes, (10, 10))
+    assert mask[1:9].all()
+    assert mask.sum() == 80
+
+
+@given(ONE)
+def test_unpaint(case):
+    shape, boxes = case
+    mask = algebra.paint(boxes, shape)
+    back = algebra.unpaint(mask)
+    assert cells_of(back) == cells_of(boxes)
+    assert_disjoint(back)
+    assert (algebra.coalesce(back) == back).all()
+
+
+def test_unpaint_takes_any_memory_layout():
+    mask = np.zeros((4, 5), np.bool_)
+    mask[1:3, 2:4] = True
+    mask.setflags(write=False)
+    assert algebra.unpaint(mask).tolist() == [[[1, 2], [2, 3]]]
+    assert algebra.unpaint(mask.T).tolist() == [[[2, 3], [1, 2]]]
+    assert algebra.unpaint(mask[::2, ::-1]).tolist() == [[[1, 1], [1, 2]]]
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (2, 0, 2)])
+def test_an_axis_of_length_zero(shape):
+    none = np.empty((0, len(shape), 2), np.int64)
+    assert algebra.paint(none, shape).shape == shape
+    assert algebra.unpaint(np.zeros(shape, np.bool_)).shape == none.shape
+    assert algebra.normalise(none).shape == none.shape
+    assert algebra.to_flat(none, shape).shape == (0, 2)
+    assert algebra.from_flat(np.empty((0, 2), np.int64), shape).shape == none.shape
+
+
+@given(ONE)
+def test_flat_intervals(case):
+    shape, boxes = case
+    flat = algebra.to_flat(boxes, shape)
+    numbers = {int(np.ravel_multi_index(cell, shape)) if cell else 0 for cell in cells_of(boxes)}
+    assert {n for low, high in flat.tolist() for n in range(low, high + 1)} == numbers
+    assert (flat[1:, 0] > flat[:-1, 1] + 1).all()
+    back = algebra.from_flat(flat, shape)
+    assert cells_of(back) == cells_of(boxes)
+    assert_disjoint(back)
+
+
+def test_flat_intervals_of_whole_rows_are_few():
+    shape = (10**6, 1000, 3)
+    boxes = np.array([[[5, 10**5], [0, 999], [0, 2]]])
+    assert algebra.to_flat(boxes, shape).tolist() == [[15000, 300002999]]
+    assert algebra.from_flat(np.array([[15000, 300002999]]), shape).tolist() == boxes.tolist()
+
+
+def test_from_flat_takes_overlapping_intervals():
+    assert algebra.from_flat(np.array([[4, 7], [2, 5]]), (2, 5)).tolist() == [
+        [[0, 0], [2, 4]],
+        [[1, 1], [0, 2]],
+    ]
+
+
+def test_flat_intervals_need_numbers_that_fit():
+    with pytest.raises(ShapeError, match=r"\(4294967296, 4294967296\).*more cells than an int64"):
+        algebra.to_flat(np.array([[[0, 0], [0, 0]]]), (2**32, 2**32))
+
+
+@given(ONE)
+def test_list_cells_in_c_order(case):
+    boxes = algebra.normalise(case[1])
+    listed = list_cells(boxes)
+    assert listed.shape == (algebra.volume(boxes), len(case[0]))
+    assert list(map(tuple, listed.tolist())) == sorted(cells_of(boxes))
+
+
+def test_list_cells_where_flat_numbers_would_overflow():
+    far = 2**62
+    boxes = np.array([[[far, far], [far, far + 1], [0, 0]], [[0, 0], [3, 3], [far, far]]])
+    assert list_cells(boxes).tolist() == [[0, 3, far], [far, far, 0], [far, far + 1, 0]]
+
+
+def test_volume_beyond_int64():
+    side = 2**40
+    boxes = np.array([[[0, side - 1]] * 3, [[side, side]] * 3])
+    assert algebra.volume(boxes) == side**3 + 1
+    assert isinstance(algebra.volume(boxes), int)
+
+
+def test_huge_arrays_cost_nothing_per_cell(way):
+    n = 10**12
+    frame = np.array([[[0, n - 1], [0, n - 1]]])
+    cross = np.array([[[0, n - 1], [5, 9]], [[5, 9], [0, n - 1]]])
+    united = algebra.normalise(cross)
+    assert algebra.volume(united) == 10 * n - 25
+    assert algebra.volume(algebra.subtract(frame, united)) == n * n - 10 * n + 25
+    assert algebra.intersect(united, np.array([[[6, 6], [6, 6]]])).tolist() == [[[6, 6], [6, 6]]]
+
+
+def test_boxes_far_apart_stay_whole():
+    """Only boxes that overlap are cut, at each other's edges and nobody else's."""
+    rng = np.random.default_rng(3)
+    corners = rng.integers(0, 10**9, (500, 2))
+    boxes = np.stack([corners, corners + 2000], axis=2)
+    pair = np.array([[[0, 10], [0, 10]], [[5, 15], [5, 15]]]) + 2 * 10**9
+    united = algebra.normalise(np.concatenate([boxes, pair]))
+    assert len(united) == 503

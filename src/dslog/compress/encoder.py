@@ -1,31 +1,234 @@
-"""The encoder: from a raw relation to the smallest Lineage."""
+"""The encoder: from a raw relation to the smallest Lineage it can find without trying everything.
+
+ProvRC first: it is one or two passes and often leaves a row or two. What is left is folded; if rows
+remain, products are looked for (each factor is folded in turn), then the linear view of the
+cells, each behind a test that costs a fraction of the attempt.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from dslog.compress.provrc import provrc
+from dslog.compress.factors import factorise
+from dslog.compress.folds import fold
+from dslog.compress.provrc import provrc, provrc_ranges
+from dslog.errors import DslogError, ShapeError
+from dslog.lineage.expand import expand_table
+from dslog.lineage.factor import Factor, Shape, Term, whole
 from dslog.lineage.lineage import Lineage, Orientation
-from dslog.relation.relation import read
+from dslog.lineage.table import Table, concat
+from dslog.relation.relation import linear_strides, read
+
+I64 = npt.NDArray[np.int64]
+Method = Literal["auto", "provrc", "factors", "folds"]
+_ENOUGH = 2  # rows that no other form would beat
+_PREFIX = 1 << 14  # raw rows on which the linear view is tried first
+_SMALL = 1 << 22  # pairs up to which a factor is expanded to try its linear view
+_PLAIN_MIX = 64  # plain rows that may stay in one table with folded ones
 
 
 def compress(
     relation: Any,
     out_shape: Sequence[int],
     in_shape: Sequence[int],
-    method: str = "auto",
+    method: Method = "auto",
     orientation: Orientation = "backward",
 ) -> Lineage:
-    """Compress a raw relation: an integer array (n, l + m) or an Arrow table b0.. a0.. ."""
+    """Compress a raw relation: an integer array (n, l + m), or an Arrow table b0.. a0.. .
+
+    ``method`` "provrc" is the paper's algorithm alone; "folds" and "factors" add one layer to it;
+    "auto" keeps the smallest form. ``orientation`` "forward" makes the input's axes absolute.
+
+    >>> lin = compress([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]], (2,), (2, 2))
+    >>> print(lin.describe())
+    a0 = b0, a1 in [0, 1], for b0 in [0, 1]
+    """
+    if method not in get_args(Method):
+        msg = f"unknown method {method!r}: use one of {', '.join(get_args(Method))}"
+        raise DslogError(msg)
     out_shape, in_shape = tuple(out_shape), tuple(in_shape)
     pairs = read(relation, out_shape, in_shape)
-    if orientation == "forward":
+    if orientation == "backward":
+        terms = _encode(pairs, out_shape, in_shape, method)
+    else:
         l = len(out_shape)
-        pairs = np.ascontiguousarray(np.concatenate([pairs[:, l:], pairs[:, :l]], axis=1))
-        table = provrc(pairs, in_shape, out_shape)
-        lineage = Lineage.of_table(in_shape, out_shape, table)
-        return Lineage(out_shape, in_shape, lineage.terms, orientation="forward")
-    return Lineage.of_table(out_shape, in_shape, provrc(pairs, out_shape, in_shape))
+        swapped = np.ascontiguousarray(np.concatenate([pairs[:, l:], pairs[:, :l]], axis=1))
+        terms = _encode(swapped, in_shape, out_shape, method)
+    return Lineage(out_shape, in_shape, terms, orientation=orientation)
+
+
+def recompress(lineages: Sequence[Lineage], method: Method = "auto") -> Lineage:
+    """Unite Lineages over the same arrays and compress the result again."""
+    first = lineages[0]
+    for other in lineages:
+        if (other.out_shape, other.in_shape, other.orientation) != (
+            first.out_shape,
+            first.in_shape,
+            first.orientation,
+        ):
+            msg = f"can't unite {first!r} with {other!r}: shapes or orientations differ"
+            raise ShapeError(msg)
+    simple = [t for lin in lineages for t in lin.terms if len(t) == 1 and not _is_flat(t[0])]
+    other_terms = [t for lin in lineages for t in lin.terms if len(t) > 1 or _is_flat(t[0])]
+    sides = (first.out_shape, first.in_shape)
+    if first.orientation == "forward":
+        sides = sides[::-1]
+    terms: tuple[Term, ...] = ()
+    if simple:
+        table = provrc_ranges(concat([_in_order(t[0]) for t in simple]))
+        terms = encode_table(table, *sides, method)
+    return Lineage(
+        first.out_shape,
+        first.in_shape,
+        terms + tuple(other_terms),
+        exact=all(lin.exact for lin in lineages),
+        orientation=first.orientation,
+    )
+
+
+def _is_flat(factor: Factor) -> bool:
+    return factor.out_flat or factor.in_flat
+
+
+def _in_order(factor: Factor) -> Table:
+    """The factor's table; a term of one factor holds all axes, in order."""
+    return factor.table
+
+
+def _encode(pairs: I64, out_shape: Shape, in_shape: Shape, method: Method) -> tuple[Term, ...]:
+    table = provrc(pairs, out_shape, in_shape, thorough=method == "provrc")
+    return encode_table(table, out_shape, in_shape, method, pairs)
+
+
+def encode_table(
+    table: Table,
+    out_shape: Shape,
+    in_shape: Shape,
+    method: Method = "auto",
+    pairs: I64 | None = None,
+) -> tuple[Term, ...]:
+    """Encode ProvRC's rows further; ``pairs``, if at hand, lets the linear view be tried."""
+    if len(table) == 0:
+        return ()
+    plain = (whole(table),)
+    if method == "provrc" or len(table) <= _ENOUGH:
+        return plain
+    if method == "factors":
+        return factorise(table) or plain
+    best = _folded(whole(table)[0])
+    if _size(best) <= _ENOUGH:
+        return best
+    if method == "auto":
+        product = factorise(table)
+        if product is not None:
+            refined = tuple(
+                t for term in product for t in _refine(term, out_shape, in_shape)
+            )
+            best = min(best, refined, key=_size)
+    linear = _linear(whole(table)[0], out_shape, in_shape, _size(best), pairs)
+    return best if linear is None else (linear,)
+
+
+def _size(terms: Sequence[Term]) -> int:
+    return sum(len(f.table) for term in terms for f in term)
+
+
+def _folded(factor: Factor) -> tuple[Term, ...]:
+    """Fold a factor; many rows that did not fold go to a term of their own."""
+    table = factor.table
+    folded = fold(table)
+    alone = (folded.count == 1).all(axis=1)
+    many = int(np.count_nonzero(alone))
+    if folded.levels == 0 or many == 0 or many <= _PLAIN_MIX:
+        return ((_with(factor, folded),),)
+    if many * 4 > 3 * len(table):  # hardly anything folds
+        return ((_with(factor, table),),)
+    rest = folded.take(alone)
+    single = Table.plain(table.num_out, table.num_in, rest.rows, rest.ref)
+    return (_with(factor, folded.take(~alone)),), (_with(factor, single),)
+
+
+def _with(factor: Factor, table: Table, *, out_flat: bool = False, in_flat: bool = False) -> Factor:
+    return Factor(factor.out_axes, factor.in_axes, table, out_flat, in_flat)
+
+
+def _refine(term: Term, out_shape: Shape, in_shape: Shape) -> tuple[Term, ...]:
+    """Fold each factor of a product, or take its linear view."""
+    factors: list[Factor] = []
+    for factor in term:
+        folded = fold(factor.table)
+        best = _with(factor, folded if len(folded) * 2 <= len(factor.table) else factor.table)
+        linear = _linear(factor, out_shape, in_shape, len(best.table))
+        factors.append(best if linear is None else linear[0])
+    return (tuple(factors),)
+
+
+def _linear(
+    factor: Factor,
+    out_shape: Shape,
+    in_shape: Shape,
+    limit: int,
+    pairs: I64 | None = None,
+) -> Term | None:
+    """Return the factor over linear cells if that takes at most a quarter of ``limit`` rows."""
+    out_sizes = tuple(out_shape[j] for j in factor.out_axes)
+    in_sizes = tuple(in_shape[i] for i in factor.in_axes)
+    views = [
+        (o, i)
+        for o, i in ((True, True), (False, True), (True, False))
+        if (len(out_sizes) > 1 or not o) and (len(in_sizes) > 1 or not i)
+    ]
+    if limit <= _ENOUGH or not views or not (out_sizes and in_sizes):
+        return None
+    if pairs is None:
+        if _pairs_in(factor.table) > _SMALL:
+            return None
+        pairs = expand_table(factor.table)
+    best: Table | None = None
+    chosen = views[0]
+    for out_flat, in_flat in views:
+        table = _try_linear(pairs, out_sizes, in_sizes, out_flat, in_flat, limit)
+        if table is not None and (best is None or len(table) < len(best)):
+            best, chosen = table, (out_flat, in_flat)
+    if best is None:
+        return None
+    return (_with(factor, best, out_flat=chosen[0], in_flat=chosen[1]),)
+
+
+def _pairs_in(table: Table) -> int:
+    plain = table.unfold()
+    sizes = np.prod((plain.out_hi - plain.out_lo + 1).astype(float), axis=1)
+    sizes *= np.prod((plain.in_hi - plain.in_lo + 1).astype(float), axis=1)
+    return int(min(sizes.sum(), 2.0**62))
+
+
+def _try_linear(
+    pairs: I64, out_sizes: Shape, in_sizes: Shape, out_flat: bool, in_flat: bool, limit: int
+) -> Table | None:
+    l = len(out_sizes)
+    sides = []
+    for columns, sizes, flat in ((slice(0, l), out_sizes, out_flat), (slice(l, None), in_sizes, in_flat)):
+        strides = linear_strides(sizes)
+        if flat and strides is None:
+            return None
+        sides.append((columns, (math.prod(sizes),) if flat else sizes, strides if flat else None))
+
+    def view(some: I64) -> I64:
+        parts = [
+            some[:, columns] if strides is None else (some[:, columns] @ strides)[:, None]
+            for columns, _, strides in sides
+        ]
+        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    shapes = sides[0][1], sides[1][1]
+    if len(pairs) > 2 * _PREFIX:
+        head = view(pairs[:_PREFIX])
+        if len(fold(provrc(head, *shapes, thorough=False))) * 64 > _PREFIX:
+            return None
+    table = fold(provrc(view(pairs), *shapes, thorough=False))
+    return table if len(table) * 4 <= limit else None

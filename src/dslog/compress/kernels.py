@@ -342,11 +342,12 @@ def collapse(
 
 
 @njit(cache=True)
-def progressions(rows: I64, ref: I64, head: I64, times: I64, least: int) -> int:
-    """Cut rows into arithmetic progressions of at least ``least`` rows, greedily from the front.
+def progressions(rows: I64, ref: I64, head: I64, times: I64, least: I64) -> int:
+    """Cut rows into arithmetic progressions, greedily from the front.
 
     ``rows`` holds every column that may step (fold counts and inner steps, which may not, belong
-    into ``ref``). Writes the first row and the length of each; a row in none has length 1.
+    into ``ref``). A progression has at least ``least`` of its first row. Writes the first row and
+    the length of each; a row in none has length 1.
     """
     n, c = rows.shape
     k = 0
@@ -357,7 +358,7 @@ def progressions(rows: I64, ref: I64, head: I64, times: I64, least: int) -> int:
             end += 1
             while end < n and _same_row(ref, r, end) and _same_step(rows, r, end):
                 end += 1
-        if end - r < least:
+        if end - r < least[r]:
             end = r + 1
         head[k], times[k] = r, end - r
         k += 1
@@ -379,3 +380,51 @@ def _same_step(rows: I64, first: int, r: int) -> bool:
         if rows[r, c] - rows[r - 1, c] != rows[first + 1, c] - rows[first, c]:
             return False
     return True
+
+
+@njit(cache=True)
+def _first_at_or_after(rows: I64, l: int, target: I64) -> int:
+    """Binary search in rows sorted by their lower ends on the output axes."""
+    low, high = 0, rows.shape[0]
+    while low < high:
+        mid = (low + high) // 2
+        less = False
+        for k in range(l):
+            if rows[mid, k] != target[k]:
+                less = rows[mid, k] < target[k]
+                break
+        if less:
+            low = mid + 1
+        else:
+            high = mid
+    return low
+
+
+@njit(cache=True)
+def sample_links(rows: I64, l: int, m: int, j: int, samples: I64) -> int:
+    """Count the sampled rows that some row continues on output axis j.
+
+    The rows must be sorted by their lower ends on the output axes and hold no relation to j yet.
+    """
+    hits = 0
+    target = np.empty(l, np.int64)
+    for p in samples:
+        for k in range(l):
+            target[k] = rows[p, k]
+        target[j] = rows[p, l + j] + 1
+        r = _first_at_or_after(rows, l, target)
+        while r < rows.shape[0] and rows[r, j] == target[j] and _same_others(rows, l, j, p, r):
+            agree = True
+            for i in range(m):
+                lo, hi, ref = 2 * l + i, 2 * l + m + i, 2 * l + 2 * m + i
+                d = rows[r, lo] - rows[p, lo]
+                moved = d == rows[r, j] - rows[p, j] and rows[p, ref] == -1
+                if rows[r, ref] != rows[p, ref] or rows[r, hi] - rows[p, hi] != d:
+                    agree = False
+                elif d != 0 and not moved:
+                    agree = False
+            if agree:
+                hits += 1
+                break
+            r += 1
+    return hits

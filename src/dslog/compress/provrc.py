@@ -26,11 +26,18 @@ from dslog.relation.relation import sort_unique
 
 I64 = npt.NDArray[np.int64]
 _KEY_LIMIT = float(1 << 62)
+_MANY = 1 << 15
+_SAMPLES = 2048
 _MOST_INPUTS = 8  # patterns are bit sets over the inputs; above this, only few are tried
 
 
-def provrc(relation: I64, out_shape: Sequence[int], in_shape: Sequence[int]) -> Table:
-    """Compress a raw relation (n, l + m); order and repeats do not matter."""
+def provrc(
+    relation: I64, out_shape: Sequence[int], in_shape: Sequence[int], *, thorough: bool = True
+) -> Table:
+    """Compress a raw relation (n, l + m); order and repeats do not matter.
+
+    Unless ``thorough``, a pass over many rows is left out when a sample of them finds no merge.
+    """
     l, m = len(out_shape), len(in_shape)
     if len(relation) == 0:
         return Table.empty(l, m)
@@ -41,7 +48,7 @@ def provrc(relation: I64, out_shape: Sequence[int], in_shape: Sequence[int]) -> 
         relation = sort_unique(relation, [*out_shape, *in_shape])
         status, rows = _one_pass(relation, l)
     if status == kernels.SORTED:
-        rows = _output_passes(rows, l, m, range(l - 2, -1, -1))
+        rows = _output_passes(rows, l, m, range(l - 2, -1, -1), thorough=thorough)
     else:
         rows = _rows_of_runs(relation, l, m)
         rows = _input_passes(rows, l, m, range(m - 2, -1, -1))
@@ -116,13 +123,24 @@ def _input_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
     return rows
 
 
-def _output_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
+def _output_passes(
+    rows: I64, l: int, m: int, axes: Sequence[int], *, thorough: bool = True
+) -> I64:
     """Step 2: merge along output axes, in the given order."""
     for j in axes:
         if len(rows) < 2:
             break
-        rows = _output_pass(rows, l, m, j)
+        if thorough or len(rows) < _MANY or _sample_merges(rows, l, m, j):
+            rows = _output_pass(rows, l, m, j)
     return rows
+
+
+def _sample_merges(rows: I64, l: int, m: int, j: int) -> bool:
+    outs = np.arange(l, dtype=np.int64)
+    if not kernels.is_sorted(rows, outs):
+        return True
+    samples = np.linspace(0, len(rows) - 1, _SAMPLES).astype(np.int64)
+    return kernels.sample_links(rows, l, m, j, samples) > 0
 
 
 def _output_pass(rows: I64, l: int, m: int, j: int) -> I64:
@@ -177,4 +195,4 @@ def sort_order(rows: I64, columns: Sequence[int]) -> I64 | None:
             return np.lexsort(tuple(rows[:, c] for c in reversed(columns)))
         if span > 1:
             key = key * span + (column - low)
-    return np.argsort(key, kind="stable")
+    return np.argsort(key)

@@ -1,0 +1,201 @@
+"""Factors: relations that act on groups of axes independently, as products of small Tables.
+
+A set of rows is the product of its projections on disjoint groups of axes exactly when the sizes
+of the projections multiply to the number of rows. Groups are ruled out first by looking at single
+rows: in a product, ``n * #(rows equal to r on x and y) == #(equal on x) * #(equal on y)`` for every
+row r and any two groups x and y.
+
+Where a relation is not one product but a few (blocks placed side by side), the values of one group
+are clustered by the set of rows that goes with each: every cluster is a product of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.lineage.factor import Factor, Term
+from dslog.lineage.table import Table
+
+I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+Group = tuple[int, ...]  # axes: output j is j, input i is l + i
+_MOST_TERMS = 8
+_FEW = 16  # below this many rows there is nothing to gain
+_PIVOTS = 3
+
+
+def factorise(table: Table) -> tuple[Term, ...] | None:
+    """Return a plain table as a union of products with at most half its rows, or None."""
+    if len(table) < _FEW or table.levels:
+        return None
+    hashes = [_axis_hash(table, axis) for axis in range(table.num_out + table.num_in)]
+    groups = _independent(table, hashes)
+    if len(groups) > 1:
+        factors = _product(table, hashes, groups)
+        if factors is not None:
+            return (factors,) if _rows((factors,)) * 2 <= len(table) else None
+    return _union(table, hashes)
+
+
+def _rows(terms: Iterable[Term]) -> int:
+    return sum(len(f.table) for term in terms for f in term)
+
+
+def _columns(table: Table, axis: int) -> list[I64]:
+    l, m = table.num_out, table.num_in
+    if axis < l:
+        return [table.rows[:, axis], table.rows[:, l + axis]]
+    i = axis - l
+    return [table.rows[:, 2 * l + i], table.rows[:, 2 * l + m + i], table.ref[:, i]]
+
+
+def _axis_hash(table: Table, axis: int) -> U64:
+    """One well-mixed number per row for what it says of an axis; sums of them stand for groups."""
+    mixed = np.full(len(table), axis + 1, np.uint64)
+    for column in _columns(table, axis):
+        mixed = _mix(mixed + column.astype(np.uint64))
+    return mixed
+
+
+def _mix(x: U64) -> U64:
+    x = (x ^ (x >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return x ^ (x >> np.uint64(32))
+
+
+def _hash_of(hashes: Sequence[U64], group: Iterable[int]) -> U64:
+    total = np.zeros(len(hashes[0]), np.uint64)
+    for axis in group:
+        total += hashes[axis]
+    return total
+
+
+def _refs(table: Table) -> list[tuple[int, int]]:
+    """Pairs of axes that a reference ties together."""
+    l = table.num_out
+    return [
+        (j, l + i)
+        for i in range(table.num_in)
+        for j in np.unique(table.ref[:, i]).tolist()
+        if j >= 0
+    ]
+
+
+def _independent(table: Table, hashes: Sequence[U64]) -> list[Group]:
+    """Group the axes so that no test on single rows shows two groups to depend on each other."""
+    axes = table.num_out + table.num_in
+    leader = list(range(axes))
+    for x, y in _refs(table):
+        _unite(leader, x, y)
+    n = len(table)
+    for pivot in np.linspace(0, n - 1, _PIVOTS).astype(int):
+        equal = [h == h[pivot] for h in hashes]
+        count = [int(np.count_nonzero(e)) for e in equal]
+        for x, y in itertools.combinations(range(axes), 2):
+            if leader[x] != leader[y]:
+                both = int(np.count_nonzero(equal[x] & equal[y]))
+                if count[x] * count[y] != both * n:
+                    _unite(leader, x, y)
+    groups: dict[int, list[int]] = {}
+    for axis, root in enumerate(leader):
+        groups.setdefault(root, []).append(axis)
+    return [tuple(g) for g in groups.values()]
+
+
+def _unite(leader: list[int], x: int, y: int) -> None:
+    old, new = leader[y], leader[x]
+    leader[:] = [new if root == old else root for root in leader]
+
+
+def _product(table: Table, hashes: Sequence[U64], groups: Sequence[Group]) -> Term | None:
+    """Return the product over the groups if the rows are one: the counting test, then a check."""
+    picks: list[I64] = []
+    size = 1
+    for group in groups:
+        _, first = np.unique(_hash_of(hashes, group), return_index=True)
+        picks.append(np.sort(first))
+        size *= len(first)
+        if size > len(table):
+            return None
+    if size != len(table):
+        return None
+    return tuple(
+        _project(table, group, pick) for group, pick in zip(groups, picks, strict=True)
+    )
+
+
+def _project(table: Table, group: Group, pick: I64) -> Factor:
+    """The factor over a group of axes, with the given rows; refs are renumbered."""
+    l, m = table.num_out, table.num_in
+    outs = [a for a in group if a < l]
+    ins = [a - l for a in group if a >= l]
+    rows = table.rows[pick]
+    columns = [
+        *outs,
+        *(l + j for j in outs),
+        *(2 * l + i for i in ins),
+        *(2 * l + m + i for i in ins),
+    ]
+    renumber = np.full(l + 1, -1, np.int64)  # the last entry answers for -1
+    renumber[outs] = np.arange(len(outs))
+    ref = renumber[table.ref[pick][:, ins]]
+    return Factor(tuple(outs), tuple(ins), Table.plain(len(outs), len(ins), rows[:, columns], ref))
+
+
+def _union(table: Table, hashes: Sequence[U64]) -> tuple[Term, ...] | None:
+    """Return a few products that together are the rows, split off by one group of axes."""
+    l, m = table.num_out, table.num_in
+    tied = _refs(table)
+    candidates: list[set[int]] = [{j} for j in range(l)] + [{l + i} for i in range(m)]
+    candidates += [{j, l + i} for j in range(l) for i in range(m)]
+    seen: set[Group] = set()
+    for candidate in candidates:
+        group = _close(candidate, tied)
+        rest = tuple(a for a in range(l + m) if a not in group)
+        if group in seen or not rest:
+            continue
+        seen.add(group)
+        terms = _clusters(table, hashes, group, rest)
+        if terms is not None:
+            return terms
+    return None
+
+
+def _close(axes: set[int], tied: Sequence[tuple[int, int]]) -> Group:
+    while True:
+        more = {a for pair in tied if axes & set(pair) for a in pair} - axes
+        if not more:
+            return tuple(sorted(axes))
+        axes = axes | more
+
+
+def _clusters(
+    table: Table, hashes: Sequence[U64], group: Group, rest: Group
+) -> tuple[Term, ...] | None:
+    n = len(table)
+    mine, theirs = _hash_of(hashes, group), _hash_of(hashes, rest)
+    pivots = np.linspace(0, n - 1, _PIVOTS).astype(int)
+    if any(
+        np.count_nonzero(mine == mine[p]) < 2 or np.count_nonzero(theirs == theirs[p]) < 2
+        for p in pivots
+    ):
+        return None
+    _, which = np.unique(mine, return_inverse=True)
+    signature = np.zeros(which.max() + 1, np.uint64)
+    np.add.at(signature, which, _mix(theirs))
+    kinds, cluster = np.unique(signature, return_inverse=True)
+    if len(kinds) > _MOST_TERMS:
+        return None
+    terms: list[Term] = []
+    for k in range(len(kinds)):
+        rows = np.flatnonzero(cluster[which] == k)
+        part = table.take(rows)
+        term = _product(part, [h[rows] for h in hashes], [group, rest])
+        if term is None:
+            return None
+        terms.append(term)
+    return tuple(terms) if _rows(terms) * 2 <= n else None

@@ -7,7 +7,7 @@ depends on them, and the shapes, which is all that most rules look at.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -57,11 +57,29 @@ class Call:
         signature = signature_of(self.func)
         if signature is None:
             return dict(self.kwargs)
-        bound = signature.bind_partial(*self.args, **self.kwargs).arguments
-        for parameter in signature.parameters.values():
-            if parameter.kind is inspect.Parameter.VAR_KEYWORD and parameter.name in bound:
-                bound.update(bound.pop(parameter.name))
-        return bound
+        named = dict(signature.bind_partial(*self.args, **self.kwargs).arguments)
+        rest = _rest_name(signature)
+        named.update(named.pop(rest, {}))
+        return named
+
+    def again(self, changes: Mapping[str, Any], without: Collection[str] = ()) -> Any:
+        """Call the function again with some arguments changed, or left out, and return its result.
+
+        A name that the function's signature lacks goes to its ``**kwargs``.
+        """
+        signature = signature_of(self.func)
+        kwargs = {**self.kwargs, **changes} if signature is None else self.kwargs
+        if signature is None:
+            return self.func(*self.args, **{k: v for k, v in kwargs.items() if k not in without})
+        bound = signature.bind_partial(*self.args, **self.kwargs)
+        rest = _rest_name(signature)
+        for name in without:
+            bound.arguments.pop(name, None)
+            bound.arguments.get(rest, {}).pop(name, None)
+        for name, value in changes.items():
+            known = name in signature.parameters
+            (bound.arguments if known else bound.arguments.setdefault(rest, {}))[name] = value
+        return self.func(*bound.args, **bound.kwargs)
 
     def argument(self, name: str, default: Any = None) -> Any:
         """Return an argument by name, or ``default`` when the call did not give it."""
@@ -81,6 +99,12 @@ class Call:
         """
         places = range(len(self.inputs))
         return tuple(tuple(row.get(place) for place in places) for row in per_output)
+
+
+def _rest_name(signature: inspect.Signature) -> str:
+    """The name of a signature's ``**kwargs``, or ``""``."""
+    parameters = signature.parameters.values()
+    return next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD), "")
 
 
 def _owner(func: Callable[..., Any]) -> Any:

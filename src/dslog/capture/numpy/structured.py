@@ -1,0 +1,171 @@
+"""Lineage of calls that move cells by a formula, written down without looking at the cells.
+
+An affine map sends output cell b to input cell ``a_i = start_i + sum_j step_ij * b_j``. Slices,
+flips, transposes, diagonals and windows are all affine; reshapes are affine on the linear index.
+Each takes a number of rows that does not depend on the number of cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.lineage.factor import Factor, Shape
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.table import Table
+
+I64 = npt.NDArray[np.int64]
+
+
+def identity(shape: Shape) -> Lineage:
+    """Each cell from the cell in the same place."""
+    return affine(shape, shape, [0] * len(shape), np.eye(len(shape), dtype=np.int64))
+
+
+def all_to_all(out_shape: Shape, in_shape: Shape, *, exact: bool = True) -> Lineage:
+    """Each output cell from every input cell."""
+    if not math.prod(out_shape) or not math.prod(in_shape):
+        return Lineage.empty(out_shape, in_shape).with_exact(exact)
+    row = [0] * len(out_shape) + [size - 1 for size in out_shape]
+    row += [0] * len(in_shape) + [size - 1 for size in in_shape]
+    table = Table.plain(len(out_shape), len(in_shape), [row], [[-1] * len(in_shape)])
+    return Lineage.of_table(out_shape, in_shape, table, exact=exact)
+
+
+def same_order(out_shape: Shape, in_shape: Shape) -> Lineage:
+    """Each cell from the cell at the same place in C order: a reshape."""
+    if out_shape == in_shape:
+        return identity(out_shape)
+    size = math.prod(in_shape)
+    if not size:
+        return Lineage.empty(out_shape, in_shape)
+    table = Table.plain(1, 1, [[0, size - 1, 0, 0]], [[0]])
+    out_axes, in_axes = tuple(range(len(out_shape))), tuple(range(len(in_shape)))
+    factor = Factor(out_axes, in_axes, table, out_flat=True, in_flat=True)
+    return Lineage(out_shape, in_shape, ((factor,),))
+
+
+def affine(out_shape: Shape, in_shape: Shape, start: Iterable[int], step: npt.ArrayLike) -> Lineage:
+    """Each output cell b from the input cell ``start + step @ b``.
+
+    ``step`` has a row per input axis and a column per output axis. Every cell must exist.
+    """
+    if not math.prod(out_shape):
+        return Lineage.empty(out_shape, in_shape)
+    steps = np.array(step, np.int64).reshape(len(in_shape), len(out_shape))
+    steps[:, [size == 1 for size in out_shape]] = 0
+    origin = [int(value) for value in start]
+    simple = _simple(steps)
+    groups = [simple, *_connected(steps, simple)]
+    term = tuple(_factor(out_shape, origin, steps, *group) for group in groups if any(group))
+    return Lineage(out_shape, in_shape, (term,) if term else ((_scalar(),),))
+
+
+Group = tuple[tuple[int, ...], tuple[int, ...]]  # output axes, input axes
+
+
+def _simple(steps: I64) -> Group:
+    """The axes that need no fold: each input axis follows at most one output axis, by steps of 1.
+
+    They share one row.
+    """
+    bad_in = (np.count_nonzero(steps, axis=1) > 1) | ((steps != 0) & (steps != 1)).any(axis=1)
+    bad_out = steps[bad_in].any(axis=0)
+    while True:  # whatever hangs together with an axis that folds goes with it
+        more_in = bad_in | steps[:, bad_out].any(axis=1)
+        more_out = bad_out | steps[more_in].any(axis=0)
+        if (more_in == bad_in).all() and (more_out == bad_out).all():
+            break
+        bad_in, bad_out = more_in, more_out
+    return tuple(np.flatnonzero(~bad_out).tolist()), tuple(np.flatnonzero(~bad_in).tolist())
+
+
+def _connected(steps: I64, without: Group) -> Iterable[Group]:
+    """The other axes, in groups that do not depend on each other."""
+    left = [j for j in range(steps.shape[1]) if j not in without[0]]
+    while left:
+        outs = {left[0]}
+        while True:
+            ins = set(np.flatnonzero(steps[:, sorted(outs)].any(axis=1)).tolist())
+            more = set(np.flatnonzero(steps[sorted(ins)].any(axis=0)).tolist())
+            if more <= outs:
+                break
+            outs |= more
+        left = [j for j in left if j not in outs]
+        yield tuple(sorted(outs)), tuple(sorted(ins))
+
+
+def _factor(
+    out_shape: Shape, start: Sequence[int], steps: I64, outs: Sequence[int], ins: Sequence[int]
+) -> Factor:
+    """One row over some axes: output axes that inputs follow by 1 are ranges, the others fold."""
+    l, m = len(outs), len(ins)
+    part = steps[np.ix_(ins, outs)]
+    ref = np.full(m, -1, np.int64)
+    ranges = []
+    for j in sorted(range(l), key=lambda j: -out_shape[outs[j]]):
+        follows = part[:, j] == 1
+        if ((part[:, j] == 0) | follows).all() and (ref[follows] < 0).all():
+            ref[follows] = j
+            ranges.append(j)
+    folded = [j for j in range(l) if j not in ranges]
+    row = np.zeros(2 * (l + m), np.int64)
+    row[[l + j for j in ranges]] = [out_shape[outs[j]] - 1 for j in ranges]
+    row[2 * l : 2 * l + m] = row[2 * l + m :] = [start[i] for i in ins]
+    count = np.array([[out_shape[outs[j]] for j in folded]], np.int64).reshape(1, len(folded))
+    step = np.zeros((1, len(folded), 2 * (l + m)), np.int64)
+    for level, j in enumerate(folded):
+        step[0, level, [j, l + j]] = 1
+        step[0, level, 2 * l : 2 * l + m] = step[0, level, 2 * l + m :] = part[:, j]
+    return Factor(tuple(outs), tuple(ins), Table(l, m, row[None], ref[None], count, step))
+
+
+def _scalar() -> Factor:
+    return Factor((), (), Table.plain(0, 0, np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64)))
+
+
+def find_affine(positions: I64, in_shape: Shape) -> Lineage | None:
+    """Return the formula behind an array of C-order positions, if it is affine or a reshape.
+
+    One pass over the cells: the steps are read off the first cells of each axis, then checked.
+    """
+    shape = positions.shape
+    if not positions.size:
+        return Lineage.empty(shape, in_shape)
+    first = int(positions[(0,) * len(shape)])
+    deltas = [0] * len(shape)
+    expected = np.full((1,) * len(shape), first, np.int64)
+    for axis, size in enumerate(shape):
+        if size > 1:
+            at = [0] * len(shape)
+            at[axis] = 1
+            deltas[axis] = int(positions[tuple(at)]) - first
+            ramp = np.arange(size, dtype=np.int64) * deltas[axis]
+            expected = expected + ramp.reshape([-1 if k == axis else 1 for k in range(len(shape))])
+    lowest = first + sum(min(0, d * (size - 1)) for d, size in zip(deltas, shape, strict=True))
+    if lowest < 0 or not np.array_equal(positions, np.broadcast_to(expected, shape)):
+        return None
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    if positions.size == math.prod(in_shape) and all(
+        d == stride for d, stride, size in zip(deltas, strides, shape, strict=True) if size > 1
+    ):
+        return same_order(shape, in_shape)
+    return _unravelled(shape, in_shape, first, deltas)
+
+
+def _unravelled(shape: Shape, in_shape: Shape, first: int, deltas: Sequence[int]) -> Lineage | None:
+    """Write an affine map of linear positions per input axis, if it stays inside every axis."""
+    start = np.array(np.unravel_index(first, in_shape), np.int64).reshape(len(in_shape))
+    steps = np.zeros((len(in_shape), len(shape)), np.int64)
+    for axis, delta in enumerate(deltas):
+        if delta:
+            steps[:, axis] = np.array(np.unravel_index(first + delta, in_shape)) - start
+    reach = steps * (np.array(shape, np.int64) - 1)
+    low = start + np.minimum(reach, 0).sum(axis=1)
+    high = start + np.maximum(reach, 0).sum(axis=1)
+    if (low < 0).any() or (high >= np.array(in_shape, np.int64)).any():
+        return None
+    return affine(shape, in_shape, start.tolist(), steps)

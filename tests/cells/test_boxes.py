@@ -149,6 +149,22 @@ def test_unpaint_takes_any_memory_layout():
     assert algebra.unpaint(mask[::2, ::-1]).tolist() == [[[1, 1], [1, 2]]]
 
 
+def columns(rng, count, height):
+    tall = rng.integers(1, height, count)
+    return np.array([[[0, h - 1], [j, j], [0, 0]] for j, h in enumerate(tall.tolist())])
+
+
+def test_columns_of_different_heights_stay_columns(way):
+    boxes = columns(np.random.default_rng(5), 60, 40)
+    mask = algebra.paint(boxes, (40, 60, 1))
+    merged = algebra.coalesce(boxes)
+    assert len(algebra.unpaint(mask)) <= len(boxes)
+    assert (algebra.paint(algebra.unpaint(mask), mask.shape) == mask).all()
+    assert algebra.normalise(boxes).tolist() == merged.tolist()
+    squares = np.array([[[i, i + 2 + i % 3], [4 * i, 4 * i + 3]] for i in range(0, 60, 3)])
+    assert len(algebra.normalise(squares)) == len(squares)
+
+
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (2, 0, 2)])
 def test_an_axis_of_length_zero(shape):
     none = np.empty((0, len(shape), 2), np.int64)

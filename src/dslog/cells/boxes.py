@@ -52,19 +52,27 @@ def normalise(boxes: Ints) -> Ints:
     if len(boxes) < 2 or boxes.shape[1] < 2:
         return coalesce(boxes)
     if grid_cells(boxes) <= min(_DENSE * len(boxes), _GRID_LIMIT):
-        return on_grid([boxes], _same)
+        return _unite_on_grid(boxes)
     boxes = coalesce(boxes)
     if len(boxes) < 2:
         return boxes
     sweep = plan_self_sweep(boxes)
     if grid_cells(boxes) <= min(sweep.visits, _GRID_LIMIT):
-        return on_grid([boxes], _same)
+        return _unite_on_grid(boxes)
     labels = sweep.components(boxes)
     shared = np.bincount(labels, minlength=len(boxes))[labels] > 1
     if not shared.any():
         return boxes
     apart = _untangle(boxes[shared], labels[shared])
     return coalesce(np.concatenate([boxes[~shared], apart]))
+
+
+def _unite_on_grid(boxes: Ints) -> Ints:
+    """Paint the union; but boxes that turn out to be disjoint, and fewer, are good as they are."""
+    united = on_grid([boxes], _same)
+    if len(united) > len(boxes) and volume(united) == volume(boxes):
+        return coalesce(boxes)
+    return united
 
 
 def _untangle(boxes: Ints, components: Ints) -> Ints:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from dslog.cells import boxes as algebra
 from dslog.cells.boxes import Ints, Mask
 from dslog.cells.listing import box_columns, cell_columns, list_cells
+from dslog.cells.target import Target
 from dslog.errors import SelectionError, ShapeError
 
 if TYPE_CHECKING:
@@ -138,6 +139,10 @@ class CellSet:
                 f"Indices of an array of shape {shape} need shape (n, {len(shape)}), "
                 f"not {table.shape}."
             )
+        if table.dtype.kind not in "iu" and table.size:
+            raise SelectionError(f"Indices must be integers, not {table.dtype}.")
+        for axis in range(len(shape)):
+            Target(shape, "array").check_range(table[:, axis], axis)
         return cls.from_boxes(shape, np.stack([table, table], axis=2), exact=exact)
 
     def with_exact(self, exact: bool) -> Self:
@@ -203,11 +208,12 @@ class CellSet:
 
     def _bits(self) -> Mask:
         """The mask, kept only where it is the smaller form."""
-        if self._mask is not None:
-            return self._mask
-        assert self._boxes is not None  # noqa: S101 (one of the two is always there)
-        bits = algebra.paint(self._boxes, self._shape)
-        if bitmap_is_smaller(len(self._boxes), self._shape):
+        bits = self._mask
+        if bits is not None:
+            return bits
+        boxes = self._rows()
+        bits = algebra.paint(boxes, self._shape)
+        if bitmap_is_smaller(len(boxes), self._shape):
             object.__setattr__(self, "_mask", bits)
         return bits
 
@@ -275,8 +281,9 @@ class CellSet:
         index = _read_index(cell, self._shape)
         if not all(0 <= i < length for i, length in zip(index, self._shape, strict=True)):
             return False
-        if self._mask is not None:
-            return bool(self._mask[index])
+        bits = self._mask
+        if bits is not None:
+            return bool(bits[index])
         point = np.array(index, np.int64)
         inside = (self._rows()[:, :, 0] <= point) & (point <= self._rows()[:, :, 1])
         return bool(inside.all(axis=1).any())
@@ -297,9 +304,9 @@ class CellSet:
             return NotImplemented
         if self._shape != other._shape or self.count != other.count:
             return False
-        if self._mask is not None and other._mask is not None:
-            return np.array_equal(self._mask, other._mask)
-        return np.array_equal(self.boxes, other.boxes) or not self - other
+        if self._mask is not None or other._mask is not None:
+            return np.array_equal(self._bits(), other._bits())
+        return np.array_equal(self._rows(), other._rows()) or not self - other
 
     def _combine(
         self,

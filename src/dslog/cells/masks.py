@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.cells import kernels
-from dslog.cells.merging import Ints, volume
+from dslog.cells.merging import Ints, sort_boxes, volume
 
 Mask = npt.NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -54,7 +54,10 @@ def _paint_difference(boxes: Ints, shape: tuple[int, ...]) -> Mask:
 
 
 def unpaint(mask: Mask) -> Ints:
-    """Disjoint boxes of the set cells: runs on the last axis, stacked along the axes before it.
+    """Disjoint boxes of the set cells: runs along one axis, stacked along the others.
+
+    The runs follow the last axis, or another one that has far fewer of them: columns of different
+    heights stay columns instead of being sliced into pieces of rows.
 
     >>> unpaint(np.array([[True, True, False], [True, True, True]])).tolist()
     [[[0, 0], [0, 1]], [[1, 1], [0, 2]]]
@@ -64,6 +67,27 @@ def unpaint(mask: Mask) -> Ints:
         return np.empty((int(mask), 0, 2), np.int64)
     if mask.size == 0:
         return np.empty((0, d, 2), np.int64)
+    along = _run_axis(mask)
+    if along == d - 1:
+        return _unpaint_rows(mask)
+    turned = _unpaint_rows(np.moveaxis(mask, along, -1))
+    return sort_boxes(np.insert(turned[:, :-1], along, turned[:, -1], axis=1))
+
+
+def _run_axis(mask: Mask) -> int:
+    """The axis for the runs: the last, unless another one has less than half as many."""
+    last = mask.ndim - 1
+    joined = [
+        np.count_nonzero(np.logical_and(sides[1:], sides[:-1]))
+        for sides in (np.moveaxis(mask, axis, 0) for axis in range(mask.ndim))
+    ]
+    runs = np.count_nonzero(mask) - np.array(joined)
+    best = int(runs.argmin())
+    return best if 2 * runs[best] < runs[last] else last
+
+
+def _unpaint_rows(mask: Mask) -> Ints:
+    d = mask.ndim
     rows = _writable(mask).view(np.uint8).reshape(-1, mask.shape[-1])
     row, low, high = kernels.mask_runs(rows)
     boxes = np.empty((len(row), d, 2), np.int64)

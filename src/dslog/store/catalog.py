@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from dslog.query.edges import Edge
 from dslog.store.records import ArrayInfo, Body, LineageInfo, Operation, Shape, Signature
 
 
@@ -37,10 +38,17 @@ class Transaction(Protocol):
 
 
 class Catalog(Protocol):
-    """Reads, and the way to a transaction. Safe to use from several threads and processes."""
+    """Reads, and the way to a transaction. Safe to use from several threads and processes.
+
+    It is the operation graph too: see :class:`dslog.query.edges.Edges`.
+    """
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Begin to write; waits for other writers. Reads inside it see its own changes."""
+        ...
+
+    def require_writable(self) -> None:
+        """Raise a StoreError unless a transaction could begin: before work that would be lost."""
         ...
 
     def shape(self, name: str) -> Shape | None:
@@ -59,6 +67,10 @@ class Catalog(Protocol):
         """Return lineages, all or those of an output, an input, or a pair."""
         ...
 
+    def between(self, out: str, in_: str) -> list[Edge]:
+        """Return the different lineages of a pair, shared ones once, as a query plans with them."""
+        ...
+
     def inputs_of(self, name: str) -> list[str]:
         """Return the arrays that ``name`` has lineage from."""
         ...
@@ -69,6 +81,10 @@ class Catalog(Protocol):
 
     def body(self, number: int) -> Body:
         """Return a stored lineage's content."""
+        ...
+
+    def find_body(self, body: Body) -> int | None:
+        """Return the number of a stored body with the same content, if there is one."""
         ...
 
     def bodies(self) -> Sequence[int]:

@@ -72,12 +72,7 @@ class Connection:
     def transaction(self) -> Iterator[None]:
         """Take the write lock; commit when the block ends, roll back when it raises."""
         with self._lock:
-            self._check_usable()
-            if not self.writable:
-                raise StoreError(
-                    f"{self._label} is open for reading only; open the store with mode='a', "
-                    f"in a directory you may write, to change it"
-                )
+            self.require_writable()
             with _explained(self._label):
                 patiently(lambda: self._db.execute("BEGIN IMMEDIATE"))
             try:
@@ -88,6 +83,15 @@ class Connection:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+
+    def require_writable(self) -> None:
+        """Raise a StoreError unless a transaction could begin."""
+        self._check_usable()
+        if not self.writable:
+            raise StoreError(
+                f"{self._label} is open for reading only; open the store with mode='a', "
+                f"in a directory you may write, to change it"
+            )
 
     def close(self) -> None:
         """Close the connection; closing twice is fine."""

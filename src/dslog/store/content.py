@@ -7,7 +7,7 @@ from dslog.lineage.lineage import Lineage
 from dslog.lineage.serial import pack, unpack
 from dslog.store.catalog import Catalog
 from dslog.store.files import Files
-from dslog.store.records import Body, LineageInfo
+from dslog.store.records import Body
 from dslog.store.seams import Pair, Stored
 
 
@@ -48,12 +48,3 @@ def check_shapes(lineage: Lineage, pair: Pair) -> None:
             f"the lineage is between shapes {have[0]} (output) and {have[1]} (input), but "
             f"{pair.out.name!r} has shape {want[0]} and {pair.in_.name!r} has {want[1]}"
         )
-
-
-def find_same(body: Body, stored: list[LineageInfo], catalog: Catalog) -> int | None:
-    """Return the number of a stored body with the same content, if there is one."""
-    for info in stored:
-        alike = (info.num_rows, info.nbytes, info.exact) == (body.num_rows, body.nbytes, body.exact)
-        if alike and catalog.body(info.body).same_content(body):
-            return info.body
-    return None

@@ -98,6 +98,16 @@ class Files:
                 with suppress(OSError):
                     path.parent.rmdir()
 
+    def move(self, fresh: Sequence[FileRecord], stored: Sequence[FileRecord]) -> None:
+        """Put fresh files in the place of stored ones with the same content."""
+        for source, target in zip(fresh, stored, strict=True):
+            if source.name != target.name:
+                path = self.path(target.name)
+                path.parent.mkdir(exist_ok=True)
+                self.path(source.name).replace(path)
+                self.remove([source.name])
+                _flush(path.parent)
+
     def listing(self) -> list[FoundFile]:
         """Return every file there is, committed or not."""
         now = time.time()

@@ -94,7 +94,8 @@ def _check_body(
     catalog: Catalog,
     files: Files,
 ) -> Iterator[str]:
-    pairs = ", ".join(f"{info.out!r} <- {info.in_!r}" for info in infos) or "no pair"
+    pairs = ", ".join(f"{info.out!r} <- {info.in_!r}" for info in infos[:3]) or "no pair"
+    pairs += f" and {len(infos) - 3} more" if len(infos) > 3 else ""
     try:
         lineage = read_body(number, catalog, files)
     except DslogError as error:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from dslog.errors import CaptureError, StoreError
 from dslog.lineage.lineage import Lineage
 from dslog.store.catalog import Catalog, Transaction
-from dslog.store.content import find_same, write_body
+from dslog.store.content import write_body
 from dslog.store.files import Files
 from dslog.store.records import Body, Operation
 from dslog.store.seams import Answer, Observation, Pair, ReadCapture, Request, Reuse, Stored
@@ -32,19 +32,21 @@ class Registrar:
 
         The same lineage again changes nothing; another one for the same pair is united with it.
         """
+        self.catalog.require_writable()
         lineage = self.read_capture(capture, pair, self.files, engine)
         with ExitStack() as cleanup:
             body = self._stage(lineage, pair, cleanup)
             with self.catalog.transaction() as transaction:
                 stored = self.catalog.lineages(pair.out.name, pair.in_.name)
-                number = self._commit_body(body, pair, transaction)
+                number = self._commit_body(body, transaction)
                 if not any(info.op is None and info.body == number for info in stored):
                     transaction.add_lineage(pair.out.name, pair.in_.name, None, number)
-        self._remove_unused([body], [number])
+        self._settle([body], [number])
         return number
 
     def add_operation(self, request: Request) -> Operation:
         """Store an operation with the lineage of all its pairs."""
+        self.catalog.require_writable()
         answer = self._answer(request)
         lineages = answer.lineages if answer else self._capture(request)
         with ExitStack() as cleanup:
@@ -59,7 +61,7 @@ class Registrar:
                 if answer is None and request.reuse is not False:
                     seen = Observation(request, tuple(lineages), tuple(numbers))
                     self.reuse.learn(seen, self.catalog, transaction)
-        self._remove_unused(bodies, numbers)
+        self._settle(bodies, numbers)
         return replace(operation, id=number)
 
     def _answer(self, request: Request) -> Answer | None:
@@ -102,13 +104,13 @@ class Registrar:
     ) -> list[int | None]:
         numbers: list[int | None] = []
         for pair, body in zip(pairs, bodies, strict=True):
-            number = None if body is None else self._commit_body(body, pair, transaction)
+            number = None if body is None else self._commit_body(body, transaction)
             if number is not None:
                 transaction.add_lineage(pair.out.name, pair.in_.name, operation, number)
             numbers.append(number)
         return numbers
 
-    def _commit_body(self, body: Body | int, pair: Pair, transaction: Transaction) -> int:
+    def _commit_body(self, body: Body | int, transaction: Transaction) -> int:
         if isinstance(body, int):
             return body
         # gc holds the same lock while it removes files, so what is here now stays
@@ -117,18 +119,17 @@ class Registrar:
                 f"{missing[0]} vanished before it was committed; nothing was stored. "
                 f"Don't run gc with force while others write"
             )
-        stored = self.catalog.lineages(pair.out.name, pair.in_.name)
-        same = find_same(body, stored, self.catalog)
+        same = self.catalog.find_body(body)
         return transaction.add_body(body) if same is None else same
 
-    def _remove_unused(
-        self, bodies: Sequence[Body | int | None], numbers: Sequence[int | None]
-    ) -> None:
-        """Remove files of lineage that turned out to be stored already."""
+    def _settle(self, bodies: Sequence[Body | int | None], numbers: Sequence[int | None]) -> None:
+        """Move files of lineage that turned out to be stored already over the stored ones.
+
+        They hold the same bytes, unless the stored ones were damaged: then this repairs them.
+        """
         for body, number in zip(bodies, numbers, strict=True):
             if isinstance(body, Body) and body.files and number is not None:
-                kept = {file.name for file in self.catalog.body(number).files}
-                self.files.remove(f.name for f in body.files if f.name not in kept)
+                self.files.move(body.files, self.catalog.body(number).files)
 
     def _operation(
         self, request: Request, answer: Answer | None, bodies: Sequence[Body | int | None]

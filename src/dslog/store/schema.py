@@ -5,8 +5,8 @@ version 0, so creating a store and bringing an old one up to date are the same t
 was released is never edited: add another one.
 
 Rows are kept narrow, because a store may hold one operation per numpy call: integer keys, one
-index per direction of a query, times as integers, and a lineage's content apart from the pairs
-that share it.
+index per direction of a query, times as integers, and each different lineage once, however
+many pairs have it: elementwise operations on arrays of one shape share a row.
 """
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -44,9 +44,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             num_rows INTEGER NOT NULL,
             nbytes INTEGER NOT NULL,
             exact INTEGER NOT NULL,
-            checksum INTEGER NOT NULL           -- CRC-32 of the header
+            checksum INTEGER NOT NULL           -- CRC-32 of the content
         )
         """,
+        "CREATE INDEX bodies_by_checksum ON bodies (checksum)",
         """
         CREATE TABLE files (
             body INTEGER NOT NULL REFERENCES bodies,

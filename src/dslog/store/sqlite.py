@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dslog.errors import CorruptError, StoreError, VersionError
+from dslog.query.edges import Edge
 from dslog.store import schema
 from dslog.store.connection import Connection
 from dslog.store.records import (
@@ -51,6 +52,10 @@ class SqliteCatalog:
         """Let go of the database."""
         self._db.close()
 
+    def require_writable(self) -> None:
+        """Raise a StoreError unless a transaction could begin."""
+        self._db.require_writable()
+
     # reading
 
     def shape(self, name: str) -> Shape | None:
@@ -87,6 +92,17 @@ class SqliteCatalog:
             for out, in_, op, num_rows, nbytes, exact, in_files, body in rows
         ]
 
+    def between(self, out: str, in_: str) -> list[Edge]:
+        """Return the different lineages of a pair, shared ones once, as a query plans with them."""
+        rows = self._rows(
+            "SELECT DISTINCT b.id, b.num_rows, b.exact FROM lineages l "
+            "JOIN arrays o ON o.id = l.output JOIN arrays i ON i.id = l.input "
+            "JOIN bodies b ON b.id = l.body WHERE o.name = ? AND i.name = ? ORDER BY b.id",
+            out,
+            in_,
+        )
+        return [Edge(out, in_, body, num_rows, bool(exact)) for body, num_rows, exact in rows]
+
     def inputs_of(self, name: str) -> list[str]:
         """Return the arrays that ``name`` has lineage from."""
         return self._names(
@@ -111,17 +127,23 @@ class SqliteCatalog:
         if not rows:
             raise CorruptError(f"the catalog {self._path} has no lineage number {number}")
         header, num_rows, exact, checksum = rows[0]
-        if _checksum(header) != checksum:
-            raise CorruptError(
-                f"lineage number {number} in the catalog {self._path} is damaged: "
-                f"its checksum differs; restore the store from a copy"
-            )
         files = self._rows(
             "SELECT blob, part, name, nbytes, checksum FROM files WHERE body = ? "
             "ORDER BY blob, part",
             number,
         )
-        return Body(header, num_rows, bool(exact), tuple(FileRecord(*file) for file in files))
+        body = Body(header, num_rows, bool(exact), tuple(FileRecord(*file) for file in files))
+        if _checksum(body) != checksum:
+            raise CorruptError(
+                f"lineage number {number} in the catalog {self._path} is damaged: "
+                f"its checksum differs; restore the store from a copy"
+            )
+        return body
+
+    def find_body(self, body: Body) -> int | None:
+        """Return the number of a stored body with the same content, if there is one."""
+        alike = self._rows("SELECT id FROM bodies WHERE checksum = ?", _checksum(body))
+        return next((n for (n,) in alike if self.body(n).content == body.content), None)
 
     def bodies(self) -> list[int]:
         """Return the numbers of all bodies."""
@@ -287,7 +309,7 @@ class SqliteTransaction:
         """Add a lineage's content, whose files are on disk already, and return its number."""
         number = self._db.insert(
             "INSERT INTO bodies (header, num_rows, nbytes, exact, checksum) VALUES (?, ?, ?, ?, ?)",
-            (body.header, body.num_rows, body.nbytes, int(body.exact), _checksum(body.header)),
+            (body.header, body.num_rows, body.nbytes, int(body.exact), _checksum(body)),
         )
         for file in body.files:
             self._db.insert(
@@ -325,8 +347,8 @@ def compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 
-def _checksum(header: str) -> int:
-    return zlib.crc32(header.encode())
+def _checksum(body: Body) -> int:
+    return zlib.crc32(body.content)
 
 
 def _where(in_files: int) -> str:

@@ -23,7 +23,6 @@ from dslog.store.cache import LineageCache
 from dslog.store.content import read_body
 from dslog.store.engines import choose_engine
 from dslog.store.files import Files, TemporaryFiles
-from dslog.store.graph import CatalogEdges
 from dslog.store.location import CATALOG, FILES, locate
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
 from dslog.store.naming import check_name, check_names, check_shape, find_array
@@ -56,7 +55,6 @@ class Store:
         self._spark = spark
         self._catalog = SqliteCatalog(location.catalog, writable=location.writable)
         self._files = Files(self._path / FILES) if self._path else TemporaryFiles()
-        self._edges = CatalogEdges(self._catalog)
         self._cache = LineageCache(CACHE_BYTES)
         self._registrar = Registrar(self._catalog, self._files, read_capture, reuse or NoReuse())
 
@@ -97,7 +95,7 @@ class Store:
         stored = self._catalog.lineages(out, in_)
         return next(info for info in stored if info.body == body and info.op is None)
 
-    def register_operation(  # noqa: PLR0913 (the names are the paper's)
+    def register_operation(
         self,
         name: str,
         inputs: Sequence[str],
@@ -181,7 +179,7 @@ class Store:
         """Return the lineages stored between two arrays; none at all is an error."""
         for name in (out, in_):
             find_array(name, self._catalog)
-        edges = self._edges.between(out, in_)
+        edges = self._catalog.between(out, in_)
         if not edges:
             raise NotFoundError(
                 f"no lineage is stored with {out!r} as output and {in_!r} as input; "
@@ -239,7 +237,7 @@ class Store:
         names = check_path(path)
         infos = [find_array(name, self._catalog) for name in names]
         cells = select(query, infos[0].shape, names[0])
-        return plan_path(names, self._edges), cells
+        return plan_path(names, self._catalog), cells
 
     def _walk(
         self, array: str, query: object, to: str, direction: Direction, engine: str
@@ -248,7 +246,7 @@ class Store:
         source = find_array(array, self._catalog)
         target = find_array(to, self._catalog)
         cells = select(query, source.shape, source.name)
-        walk = plan_walk(source.name, target.name, direction, self._edges)
+        walk = plan_walk(source.name, target.name, direction, self._catalog)
         return run_walk(walk, cells, self._load_edge)
 
     def _load_edge(self, edge: Edge) -> Lineage:

@@ -1,0 +1,47 @@
+import sqlite3
+
+import numpy as np
+import pytest
+
+import dslog
+from dslog.store.location import CATALOG
+
+
+@pytest.fixture
+def snapshot():
+    """Return a function that gives all a store holds on disk: catalog rows and file names."""
+
+    def take(directory):
+        with sqlite3.connect(directory / CATALOG) as db:
+            rows = list(db.iterdump())
+        db.close()
+        files = {
+            path.relative_to(directory).as_posix(): path.stat().st_size
+            for path in directory.rglob("*")
+            if path.is_file() and not path.name.startswith(CATALOG)
+        }
+        return rows, files
+
+    return take
+
+
+@pytest.fixture
+def permutation():
+    """Return a function that makes a relation of n rows that does not compress."""
+
+    def make(n, seed=0):
+        order = np.random.default_rng(seed).permutation(n)
+        return np.stack([np.arange(n), order], axis=1)
+
+    return make
+
+
+@pytest.fixture
+def large(tmp_path, permutation):
+    """Make a closed store whose lineage B <- A is in a file; return its directory."""
+    directory = tmp_path / "large"
+    with dslog.open(directory) as store:
+        store.array("A", (1000,))
+        store.array("B", (1000,))
+        store.register_operation("sort", ["A"], ["B"], permutation(1000))
+    return directory

@@ -1,0 +1,219 @@
+"""verify finds every kind of damage; gc removes what nobody needs, and only that."""
+
+import os
+import sqlite3
+import zlib
+
+import pytest
+
+import dslog
+from dslog.store.location import CATALOG, FILES
+
+
+def a_file(directory):
+    """Return the largest file of a store."""
+    return max((directory / FILES).iterdir(), key=lambda path: path.stat().st_size)
+
+
+def change(directory, sql, *values):
+    with sqlite3.connect(directory / CATALOG) as db:
+        db.execute(sql, values)
+    db.close()
+
+
+def rewrite(directory, header):
+    """Replace the header of the only lineage, with a checksum to match."""
+    with sqlite3.connect(directory / CATALOG) as db:
+        sums = [value for (value,) in db.execute("SELECT checksum FROM files")]
+        content = b"\0".join([header.encode(), *sums])
+        db.execute("UPDATE bodies SET header = ?, checksum = ?", (header, zlib.crc32(content)))
+    db.close()
+
+
+def problems(directory):
+    with dslog.open(directory, "r") as store:
+        report = store.verify()
+    assert report.ok == (not report.problems)
+    return report.problems
+
+
+def test_a_sound_store(large):
+    with dslog.open(large) as store:
+        store.array("S", ())
+        store.lineage("S", "A", lambda _: range(1000))
+        report = store.verify()
+    assert report.ok
+    files = len(list((large / FILES).iterdir()))
+    assert (report.lineages, report.files) == (2, files)
+    assert str(report) == f"2 lineages, {files} files checked: ok"
+
+
+def test_a_bit_flipped_anywhere_in_a_file(large):
+    path = a_file(large)
+    content = path.read_bytes()
+    for at in range(0, len(content), max(len(content) // 15, 1)):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :])
+        (problem,) = problems(large)
+        assert "'B' <- 'A'" in problem
+        assert "checksum" in problem
+        with dslog.open(large) as store, pytest.raises(dslog.CorruptError, match=path.name):
+            store.prov_query(["B", "A"], 0)
+    path.write_bytes(content)
+    assert problems(large) == ()
+
+
+@pytest.mark.parametrize("share", [0, 0.5, 0.99])
+def test_a_file_cut_short(large, share):
+    path = a_file(large)
+    kept = int(path.stat().st_size * share)
+    os.truncate(path, kept)
+    (problem,) = problems(large)
+    assert f"has {kept} bytes" in problem
+
+
+def test_a_file_that_is_gone(large):
+    a_file(large).unlink()
+    (problem,) = problems(large)
+    assert "can't read the file" in problem
+    with dslog.open(large) as store, pytest.raises(dslog.CorruptError):
+        store.load("B", "A")
+
+
+@pytest.mark.parametrize("damage", [lambda path: os.truncate(path, 9), lambda path: path.unlink()])
+def test_capturing_again_repairs_a_file(large, permutation, damage):
+    path = a_file(large)
+    content = path.read_bytes()
+    damage(path)
+    with dslog.open(large) as store:
+        store.lineage("B", "A", permutation(1000))
+        assert store.verify().ok
+        assert store.prov_query(["B", "A"], ...).count == 1000
+        assert store.gc(force=True).files == 0
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"b":[1000],"a":[1000]}',
+        '{"b":[1000],"a":[1000],"t":[[{"r":[5]}]]}',
+        '{"b":[1000],"a":[1000],"t":[[{"blob":3,"n":1,"k":0,"c":{}}]]}',
+        '{"b":[1000],"a":[1000],"t":[]}',
+    ],
+)
+def test_a_header_that_makes_no_sense(large, header):
+    rewrite(large, header)
+    (problem,) = problems(large)
+    assert "lineage number 1" in problem
+    with dslog.open(large) as store, pytest.raises(dslog.CorruptError):
+        store.prov_query(["B", "A"], 0)
+
+
+def test_a_header_whose_checksum_differs(large):
+    change(large, "UPDATE bodies SET header = replace(header, '1000', '1001')")
+    (problem,) = problems(large)
+    assert "checksum differs" in problem
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "[[[0,1000]],[5]]",
+        "[[[-1,3]],[5]]",
+        "[[5],[1000]]",
+        '[[[0,999]],[["b0",1]]]',
+        "[[[7,3]],[5]]",
+    ],
+)
+def test_cells_outside_the_arrays(tmp_path, row):
+    with dslog.open(tmp_path) as store:
+        store.array("A", (1000,))
+        store.lineage("A", "A", lambda i: [i])
+    header = '{"b":[1000],"a":[1000],"t":[[{"r":[' + row + "]}]]}"
+    rewrite(tmp_path, header)
+    (problem,) = problems(tmp_path)
+    assert "outside its arrays" in problem
+
+
+def test_a_shape_that_does_not_fit(large):
+    change(large, "UPDATE arrays SET shape = '[999]' WHERE name = 'A'")
+    (problem,) = problems(large)
+    assert "between shapes (1000,)" in problem
+
+
+def test_rows_that_refer_to_nothing(large):
+    change(large, "PRAGMA foreign_keys = OFF")
+    change(large, "UPDATE operation_arrays SET array = 77")
+    assert any("missing row of arrays" in problem for problem in problems(large))
+
+
+def test_a_catalog_with_damaged_pages(large):
+    """Overwrite every page but the first; whatever SQLite makes of it, it must be reported."""
+    with dslog.open(large) as store:
+        for at in range(200):
+            store.array(f"more {at}", (at,))
+    path = large / CATALOG
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
+    try:
+        found = problems(large)
+    except dslog.CorruptError as error:
+        found = (str(error),)
+    assert any("damaged" in problem for problem in found)
+
+
+def test_a_catalog_whose_header_is_overwritten(large):
+    path = large / CATALOG
+    path.write_bytes(b"\0" * 100 + path.read_bytes()[100:])
+    with pytest.raises(dslog.CorruptError, match="damaged"):
+        dslog.open(large)
+
+
+def test_gc_removes_only_old_files_that_no_row_names(large):
+    folder = large / FILES
+    kept = set(folder.iterdir())
+    old, young, part = (folder / n for n in ("old.parquet", "young.parquet", "job/part.parquet"))
+    part.parent.mkdir()
+    for path in (old, young, part):
+        path.write_bytes(b"left behind")
+    for path in (old, part, *kept):
+        os.utime(path, (1, 1))
+    with dslog.open(large) as store:
+        report = store.gc()
+        assert (report.files, report.bytes, report.kept) == (2, 22, 1)
+        assert str(report) == "2 files removed, 22 bytes; 1 younger ones kept"
+        assert set(folder.iterdir()) == kept | {young}
+        assert store.gc(force=True).files == 1
+        assert set(folder.iterdir()) == kept
+        assert store.gc(force=True).files == 0
+        assert store.verify().ok
+
+
+def test_gc_of_a_store_without_files(tmp_path):
+    with dslog.open(tmp_path) as store:
+        assert store.gc().files == 0
+
+
+def test_gc_needs_to_write(large):
+    with dslog.open(large, "r") as store, pytest.raises(dslog.StoreError, match="reading only"):
+        store.gc()
+
+
+def test_a_writer_whose_file_was_collected_fails_cleanly(large, permutation, monkeypatch):
+    """Gc with force while another writer is between file and commit: it fails, nothing breaks."""
+    with dslog.open(large) as writer, dslog.open(large) as other:
+        begin = writer._catalog.transaction
+
+        def collect_first():
+            other.gc(force=True)
+            return begin()
+
+        monkeypatch.setattr(writer._catalog, "transaction", collect_first)
+        with pytest.raises(dslog.StoreError, match="vanished"):
+            writer.lineage("A", "B", permutation(1000, seed=5))
+        assert len(other.lineages()) == 1
+        assert other.verify().ok

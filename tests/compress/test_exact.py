@@ -33,7 +33,9 @@ def some_cells(shape: tuple[int, ...], seed: int, kind: str) -> CellSet:
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS)
 @pytest.mark.parametrize("method", METHODS)
-@given(case=relations(), seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(["box", "point", "mask"]))
+@given(
+    case=relations(), seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(["box", "point", "mask"])
+)
 def test_says_what_the_relation_says(method, orientation, case: Case, seed, kind):
     relation, out_shape, in_shape = case
     lineage = compress(relation, out_shape, in_shape, method=method, orientation=orientation)

@@ -126,9 +126,7 @@ def encode_table(
     if method == "auto":
         product = factorise(table)
         if product is not None:
-            refined = tuple(
-                t for term in product for t in _refine(term, out_shape, in_shape)
-            )
+            refined = tuple(t for term in product for t in _refine(term, out_shape, in_shape))
             best = min(best, refined, key=_size)
     linear = _linear(whole(table)[0], out_shape, in_shape, _size(best), pairs)
     return best if linear is None else (linear,)
@@ -212,7 +210,10 @@ def _try_linear(
 ) -> Table | None:
     l = len(out_sizes)
     sides = []
-    for columns, sizes, flat in ((slice(0, l), out_sizes, out_flat), (slice(l, None), in_sizes, in_flat)):
+    for columns, sizes, flat in (
+        (slice(0, l), out_sizes, out_flat),
+        (slice(l, None), in_sizes, in_flat),
+    ):
         strides = linear_strides(sizes)
         if flat and strides is None:
             return None

@@ -123,9 +123,7 @@ def _product(table: Table, hashes: Sequence[U64], groups: Sequence[Group]) -> Te
             return None
     if size != len(table):
         return None
-    return tuple(
-        _project(table, group, pick) for group, pick in zip(groups, picks, strict=True)
-    )
+    return tuple(_project(table, group, pick) for group, pick in zip(groups, picks, strict=True))
 
 
 def _project(table: Table, group: Group, pick: I64) -> Factor:

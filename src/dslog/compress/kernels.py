@@ -428,3 +428,14 @@ def sample_links(rows: I64, l: int, m: int, j: int, samples: I64) -> int:
                 break
             r += 1
     return hits
+
+
+@njit(cache=True)
+def make_relative(rows: I64, l: int, m: int, i: int, j: int) -> None:
+    """Write input i relative to output axis j in every row where that changes nothing."""
+    lo, hi, ref = 2 * l + i, 2 * l + m + i, 2 * l + 2 * m + i
+    for r in range(rows.shape[0]):
+        if rows[r, ref] == -1 and rows[r, j] == rows[r, l + j]:
+            rows[r, ref] = j
+            rows[r, lo] -= rows[r, j]
+            rows[r, hi] -= rows[r, j]

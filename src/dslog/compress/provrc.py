@@ -26,6 +26,8 @@ from dslog.relation.relation import sort_unique
 
 I64 = npt.NDArray[np.int64]
 _KEY_LIMIT = float(1 << 62)
+_FEW = 64  # rows that are kept as readable text
+_SETTLE = 64
 _MANY = 1 << 15
 _SAMPLES = 2048
 _MOST_INPUTS = 8  # patterns are bit sets over the inputs; above this, only few are tried
@@ -72,8 +74,29 @@ def provrc_ranges(table: Table) -> Table:
 
 def _to_table(rows: I64, l: int, m: int) -> Table:
     rows = sort_rows(rows, [*range(l), *range(2 * l, 2 * l + m)])
+    if len(rows) > _FEW:
+        _settle_refs(rows, l, m)
     width = 2 * (l + m)
     return Table.plain(l, m, rows[:, :width], rows[:, width:])
+
+
+def _settle_refs(rows: I64, l: int, m: int) -> None:
+    """Let rows of one output cell, whose inputs are both absolute and relative, follow the others.
+
+    Columns then stay in step: an input that some rows have relative to axis j, or that is always
+    the same distance from it, becomes relative to j wherever the row has one cell there.
+    """
+    sample = rows[np.linspace(0, len(rows) - 1, _SETTLE).astype(np.int64)]
+    for i in range(m):
+        ref = 2 * l + 2 * m + i
+        for j in range(l):
+            distance = sample[:, 2 * l + i] - sample[:, j]
+            absolute = sample[:, ref] == -1
+            steady = absolute.all() and (distance == distance[0]).all()
+            if not steady and not (sample[:, ref] == j).any():
+                continue
+            kernels.make_relative(rows, l, m, i, j)
+            break
 
 
 def _one_pass(relation: I64, l: int) -> tuple[int, I64]:
@@ -123,9 +146,7 @@ def _input_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
     return rows
 
 
-def _output_passes(
-    rows: I64, l: int, m: int, axes: Sequence[int], *, thorough: bool = True
-) -> I64:
+def _output_passes(rows: I64, l: int, m: int, axes: Sequence[int], *, thorough: bool = True) -> I64:
     """Step 2: merge along output axes, in the given order."""
     for j in axes:
         if len(rows) < 2:

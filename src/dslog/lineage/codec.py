@@ -9,8 +9,10 @@ is ``[lo, hi]``, or ``lo`` alone for one cell. A relative input is ``"b0"``, ``[
 ``["b0", lo]``. A fold is ``[count, {"b0": step, "a0": [step of lo, step of hi]}]``, outermost first.
 
 A table of many rows goes to a blob instead, with one column per attribute that varies: lower ends
-``b0``, ``a0``; widths ``b0w``, ``a0w``; refs ``a0r``; fold counts ``n0`` and steps ``s0``, ``s1``.
-Constants stay in the header, and so do output cells that are simply all cells in C order.
+``b0``, ``a0``; widths ``b0w``, ``a0w``; refs ``a0r``; fold counts ``n0`` and steps ``s0b0``, ``s0a0``.
+Constants stay in the header, and so do output cells that are simply all cells in C order
+(``"cells":"all"``) or that follow each other without a gap (``"cells":"next"``). How each column is
+written stands under ``"w"`` (see ``dslog.lineage.bits``).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dslog.lineage.bits import Spec, decode_column, encode_column
 from dslog.lineage.factor import Factor, Shape, Term
+from dslog.lineage.kernels import all_cells, gapless, is_constant
 from dslog.lineage.table import Table
 
 I64 = npt.NDArray[np.int64]
@@ -71,11 +75,7 @@ def _encode_factor(
         item["r"] = [_encode_row(table, r) for r in range(len(table))]
         return item
     sizes = [out_shape[j] for j in factor.out_axes]
-    item["n"] = len(table)
-    item["k"] = table.levels
-    item["c"], blob = _encode_columns(table, [math.prod(sizes)] if factor.out_flat else sizes)
-    item["blob"] = len(blobs)
-    blobs.append(blob)
+    _encode_columns(table, [math.prod(sizes)] if factor.out_flat else sizes, item, blobs)
     return item
 
 
@@ -92,7 +92,7 @@ def _decode_factor(
     else:
         sizes = [out_shape[j] for j in out_axes]
         sizes = [math.prod(sizes)] if "b" in flat else sizes
-        table = _decode_columns(item, l, m, sizes, blobs[item["blob"]])
+        table = _decode_columns(item, l, m, sizes, blobs)
     return Factor(out_axes, in_axes, table, "b" in flat, "a" in flat)
 
 
@@ -213,21 +213,34 @@ def columns_table(columns: dict[str, I64], l: int, m: int, levels: int) -> Table
     return Table(l, m, rows, ref, count, step)
 
 
-def _encode_columns(table: Table, out_sizes: Sequence[int]) -> tuple[Json, pa.Table]:
+def _encode_columns(
+    table: Table, out_sizes: Sequence[int], item: dict[str, Json], blobs: list[pa.Table]
+) -> None:
+    """Write a table's constants into the header item and its columns into blobs."""
     columns = table_columns(table)
     constants: dict[str, Json] = {}
-    if _is_dense(table, out_sizes):
-        constants["cells"] = "all"
+    cells = _implied_cells(table, out_sizes)
+    if cells:
+        constants["cells"] = cells
         for j in range(table.num_out):
-            del columns[f"b{j}"], columns[f"b{j}w"]
-    varying: dict[str, pa.Array] = {}
-    for name, values in columns.items():
-        if (values == values[0]).all():
-            if values[0] != _default(name):
-                constants[name] = int(values[0])
-        else:
-            varying[name] = pa.array(narrow(values))
-    return constants, pa.table(varying)
+            del columns[f"b{j}"]
+    arrays: dict[str, pa.Array] = {}
+    specs: dict[str, Spec] = {}
+    for name, column in columns.items():
+        if is_constant(column):
+            if column[0] != _default(name):
+                constants[name] = int(column[0])
+            continue
+        specs[name], some = encode_column(name, np.ascontiguousarray(column))
+        arrays |= some
+    item["n"] = len(table)
+    if table.levels:
+        item["k"] = table.levels
+    item["c"] = constants
+    if arrays:
+        item["w"] = specs
+        item["blob"] = len(blobs)
+        blobs.append(pa.table(arrays))
 
 
 def _default(name: str) -> int:
@@ -235,48 +248,35 @@ def _default(name: str) -> int:
     return -1 if name.endswith("r") else 1 if name.startswith("n") else 0
 
 
-def _is_dense(table: Table, out_sizes: Sequence[int]) -> bool:
-    """Whether the rows' outputs are single cells, all of the array's, in C order."""
-    l = table.num_out
-    if table.levels or len(table) != math.prod(out_sizes) or l == 0:
-        return False
-    if not np.array_equal(table.out_lo, table.out_hi):
-        return False
-    linear = table.out_lo[:, 0]
-    for j in range(1, l):
-        linear = linear * out_sizes[j] + table.out_lo[:, j]
-    return bool((linear == np.arange(len(linear))).all())
+def _implied_cells(table: Table, out_sizes: Sequence[int]) -> str:
+    """Whether lower ends on the output axes go without saying: "all", "next" or not ("")."""
+    if table.levels or table.num_out == 0:
+        return ""
+    if len(table) == math.prod(out_sizes) and all_cells(
+        table.rows, table.num_out, np.array(out_sizes, np.int64)
+    ):
+        return "all"
+    if table.num_out == 1 and gapless(table.rows):
+        return "next"
+    return ""
 
 
-def narrow(values: I64) -> npt.NDArray[Any]:
-    """Return the values in the narrowest integer type that holds them.
-
-    >>> narrow(np.array([0, 300])).dtype
-    dtype('uint16')
-    """
-    low, high = int(values.min()), int(values.max())
-    signed = "i" if low < 0 else "u"
-    for size in (1, 2, 4, 8):
-        info = np.iinfo(f"{signed}{size}")
-        if info.min <= low and high <= info.max:
-            return values.astype(info.dtype)
-    return values
-
-
-def _decode_columns(item: Json, l: int, m: int, sizes: Sequence[int], blob: pa.Table) -> Table:
-    n, levels, constants = item["n"], item["k"], item["c"]
-    names = list(table_columns(_no_rows(l, m, levels)))
+def _decode_columns(
+    item: Json, l: int, m: int, sizes: Sequence[int], blobs: Sequence[pa.Table]
+) -> Table:
+    n, levels, constants = item["n"], item.get("k", 0), item["c"]
+    specs = item.get("w", {})
     columns: dict[str, I64] = {}
-    dense: list[I64] = []
-    if constants.get("cells") == "all":
-        dense = list(np.unravel_index(np.arange(n), tuple(sizes)))
-    for name in names:
-        if name in blob.column_names:
-            columns[name] = blob.column(name).to_numpy().astype(np.int64)
-        elif dense and name.startswith("b") and not name.endswith("w"):
-            columns[name] = dense[int(name[1:])]
+    for name in table_columns(_no_rows(l, m, levels)):
+        if name in specs:
+            columns[name] = decode_column(name, specs[name], blobs[item["blob"]], n)
         else:
             columns[name] = np.broadcast_to(np.int64(constants.get(name, _default(name))), n)
+    if constants.get("cells") == "all":
+        for j, index in enumerate(np.unravel_index(np.arange(n), tuple(sizes))):
+            columns[f"b{j}"] = index
+    elif constants.get("cells") == "next":
+        columns["b0"] = np.cumsum(columns["b0w"] + 1) - columns["b0w"] - 1
     return columns_table(columns, l, m, levels)
 
 

@@ -349,3 +349,37 @@ def join_folds(
             level += 1
             opened = False
     return at
+
+
+@njit(cache=True)
+def is_constant(column: I64) -> bool:
+    """Whether all values of a column are the same."""
+    for v in column:
+        if v != column[0]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def all_cells(rows: I64, l: int, sizes: I64) -> bool:
+    """Whether the rows' outputs are single cells, all of the array's, in C order."""
+    for r in range(rows.shape[0]):
+        linear = 0
+        for j in range(l):
+            if rows[r, j] != rows[r, l + j]:
+                return False
+            linear = linear * sizes[j] + rows[r, j]
+        if linear != r:
+            return False
+    return True
+
+
+@njit(cache=True)
+def gapless(rows: I64) -> bool:
+    """Whether the rows' intervals on the only output axis follow each other from 0 on."""
+    at = 0
+    for r in range(rows.shape[0]):
+        if rows[r, 0] != at:
+            return False
+        at = rows[r, 1] + 1
+    return True

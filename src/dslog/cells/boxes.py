@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 # Grid cells per box up to which the grid beats sorting the boxes even once.
-_DENSE = 32
+_DENSE = 128
 # Grid cells that may be allocated (four bytes each while painting).
 _GRID_LIMIT = 1 << 25
 _UNLIMITED = 1 << 62

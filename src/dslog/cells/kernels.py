@@ -39,7 +39,9 @@ def merge_sorted(boxes: Any, axis: int) -> Any:
         if same:
             out[n - 1, axis, 1] = max(out[n - 1, axis, 1], boxes[row, axis, 1])
         else:
-            out[n] = boxes[row]
+            for j in range(d):
+                out[n, j, 0] = boxes[row, j, 0]
+                out[n, j, 1] = boxes[row, j, 1]
             n += 1
     return out[:n].copy()
 

@@ -47,8 +47,8 @@ def plan_sweep(a: Ints, b: Ints) -> Sweep:
 
 
 def _sweep_axis(a: Ints, b: Ints, axis: int) -> Sweep:
-    a_order = np.argsort(a[:, axis, 0], kind="stable")
-    b_order = np.argsort(b[:, axis, 0], kind="stable")
+    a_order = np.argsort(a[:, axis, 0])
+    b_order = np.argsort(b[:, axis, 0])
     a_low, a_high = a[a_order, axis].T
     b_low, b_high = b[b_order, axis].T
     a_ranges = _ranges(np.searchsorted(b_low, a_low, "left"), b_low, a_high)
@@ -89,7 +89,7 @@ def plan_self_sweep(boxes: Ints) -> SelfSweep:
 
 
 def _self_axis(boxes: Ints, axis: int) -> SelfSweep:
-    order = np.argsort(boxes[:, axis, 0], kind="stable")
+    order = np.argsort(boxes[:, axis, 0])
     low, high = boxes[order, axis].T
     ends = np.searchsorted(low, high, "right")
     visits = int((ends - np.arange(1, len(ends) + 1)).sum())

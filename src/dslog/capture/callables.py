@@ -5,9 +5,10 @@ exist at a time.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -102,28 +103,32 @@ def _relation(source: _Source, cells: list[Cell], counts: list[int], items: list
 
 
 def _input_cells(items: list[object], ndim: int) -> Ints | None:
-    """Return items as an int64 array (n, ndim), or None if they are not all cells."""
-    if ndim == 0:
-        fine = all(isinstance(item, tuple | list) and not item for item in items)
-        return np.zeros((len(items), 0), np.int64) if fine else None
-    try:
-        array = np.array(items)
-    except ValueError:  # of several lengths; for one axis, bare integers among tuples are fine
-        if ndim > 1:
-            return None
-        array = np.array([_unwrapped(item) for item in items], object)
-        if not all(isinstance(item, int | np.integer) for item in array.flat):
-            return None
-        array = array.astype(np.int64)
-    if ndim == 1 and array.ndim == 1:
-        array = array[:, None]
-    if array.shape != (len(items), ndim) or array.dtype.kind not in "iu":
+    """Return items as an int64 array (n, ndim), or None if they are not all cells.
+
+    Types are compared before numpy sees the values: it would take True for 1, and make floats of
+    some mixtures of integers.
+    """
+    if ndim == 1:
+        items = [item if isinstance(item, _SEQUENCES) else (item,) for item in items]
+    if not all(issubclass(kind, _SEQUENCES) for kind in set(map(type, items))):
         return None
-    return array.astype(np.int64)
+    rows = cast("list[Sequence[int]]", items)
+    try:
+        if not set(map(len, rows)) <= {ndim}:
+            return None
+        values = list(chain.from_iterable(rows))
+        if not all(_is_integer(kind) for kind in set(map(type, values))):
+            return None
+        return np.fromiter(values, np.int64, len(values)).reshape(len(rows), ndim)
+    except (TypeError, OverflowError):  # an array without axes; a number beyond int64
+        return None
 
 
-def _unwrapped(item: object) -> object:
-    return item[0] if isinstance(item, tuple | list) and len(item) == 1 else item
+_SEQUENCES = (tuple, list, np.ndarray)
+
+
+def _is_integer(kind: type) -> bool:
+    return issubclass(kind, int | np.integer) and not issubclass(kind, bool)
 
 
 def _inside(cells: Ints, shape: tuple[int, ...]) -> bool:
@@ -151,4 +156,4 @@ def _first_fault(
                 f"gave {item!r}, which is outside {source.in_name!r} of shape {source.in_shape}: "
                 f"indices run from 0",
             )
-    return source.fault(cells[0], "gave cells of mixed kinds: give tuples of integers")
+    raise AssertionError(items)  # only called when some item is at fault

@@ -41,7 +41,7 @@ def read_capture(capture: object, pair: Pair, files: Files, engine: str) -> Line
 def _relation(capture: object, pair: Pair) -> object:
     if isinstance(capture, np.ndarray | list | pa.Table | pa.RecordBatch):
         return capture
-    if capture and isinstance(capture, str | PathLike):
+    if isinstance(capture, str | PathLike) and capture:
         return _read_parquet(Path(capture))
     if type(capture).__module__.startswith("pyspark."):
         raise EngineError(

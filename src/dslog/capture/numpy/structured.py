@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +41,8 @@ def same_order(out_shape: Shape, in_shape: Shape) -> Lineage:
     if out_shape == in_shape:
         return identity(out_shape)
     size = math.prod(in_shape)
-    if not size:
-        return Lineage.empty(out_shape, in_shape)
+    if size <= 1:
+        return all_to_all(out_shape, in_shape)
     table = Table.plain(1, 1, [[0, size - 1, 0, 0]], [[0]])
     out_axes, in_axes = tuple(range(len(out_shape))), tuple(range(len(in_shape)))
     factor = Factor(out_axes, in_axes, table, out_flat=True, in_flat=True)
@@ -62,6 +63,19 @@ def affine(out_shape: Shape, in_shape: Shape, start: Iterable[int], step: npt.Ar
     groups = [simple, *_connected(steps, simple)]
     term = tuple(_factor(out_shape, origin, steps, *group) for group in groups if any(group))
     return Lineage(out_shape, in_shape, (term,) if term else ((_scalar(),),))
+
+
+def linear(out_shape: Shape, in_shape: Shape, first: int, steps: Sequence[int]) -> Lineage:
+    """Each output cell b from the input cell at C-order position ``first + steps @ b``."""
+    if not in_shape:
+        return all_to_all(out_shape, in_shape)
+    lineage = affine(out_shape, (math.prod(in_shape),), [first], [list(steps)])
+    axes = tuple(range(len(in_shape)))
+    terms = tuple(
+        tuple(replace(f, in_axes=axes, in_flat=True) if f.in_axes else f for f in term)
+        for term in lineage.terms
+    )
+    return Lineage(out_shape, in_shape, terms)
 
 
 Group = tuple[tuple[int, ...], tuple[int, ...]]  # output axes, input axes

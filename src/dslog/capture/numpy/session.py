@@ -1,0 +1,149 @@
+"""A store's side of numpy capture: names for results, and operations waiting to be committed.
+
+Registering must not cost more than the numpy call it is about, so operations wait in memory and
+are committed many at a time: before anything is read from the store, when it is closed, when
+``PENDING`` of them wait, when the program ends, and on ``store.flush()``. Each is in the store as
+a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from dslog.capture.numpy.call import Lineages
+from dslog.capture.numpy.node import Node, Step
+from dslog.errors import CaptureError
+from dslog.lineage.factor import Shape
+from dslog.store.batch import Batch, BatchCall
+from dslog.store.catalog import Catalog
+from dslog.store.naming import check_name, find_array
+
+PENDING = 256
+
+
+class Session:
+    """Gives names to arrays and keeps operations until they are committed."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._lock = threading.RLock()
+        self._names: set[str] = set()  # of nodes not in the catalog yet
+        self._last: Counter[str] = Counter()
+        self._new: list[Node] = []
+        self._steps: list[Step] = []
+        self.closed = False
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog behind the store."""
+        return self._batch.catalog
+
+    def node(self, shape: Shape, base: str, suffix: str) -> Node:
+        """Make a node for a result; it is in the store once an operation with it is."""
+        with self._lock:
+            name = self._fresh(f"{base}.{suffix}")
+            self._names.add(name)
+        return Node(name, shape, base, self)
+
+    def source(self, shape: Shape, name: str | None) -> Node:
+        """Make the node of an array that the user brings; a stored one of that name goes on."""
+        with self._lock:
+            if name is None:
+                name = self._fresh("array")
+            check_name(name, "array")
+            if self._taken(name):
+                if name in self._names:
+                    self.flush()
+                known = find_array(name, self.catalog)
+                if known.shape != shape:
+                    raise CaptureError(
+                        f"array {name!r} of the store has shape {known.shape}, these values have "
+                        f"{shape}: track them under another name"
+                    )
+                return Node(name, shape, name, self, stored=True)
+            node = Node(name, shape, name, self)
+            self._names.add(name)
+            self._new.append(node)
+            return node
+
+    def rename(self, node: Node, name: str) -> bool:
+        """Give a node that is not stored yet the name the user wants; False if it is too late."""
+        with self._lock:
+            check_name(name, "array")
+            if name == node.name:
+                return True
+            if self._taken(name):
+                raise CaptureError(f"there is an array {name!r} in the store: take another name")
+            if node.stored:
+                return False
+            self._names.discard(node.name)
+            self._names.add(name)
+            node.name = node.base = name
+            return True
+
+    def record(
+        self,
+        name: str,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        lineages: Lineages,
+        args: Mapping[str, object],
+    ) -> None:
+        """Keep an operation until the next flush."""
+        with self._lock:
+            if len(self._steps) >= PENDING:  # before the new one, which may still get a name
+                self.flush()
+            self._steps.append(Step(name, tuple(inputs), tuple(outputs), lineages, args))
+            self._new.extend(node for node in outputs if not node.stored)
+
+    def flush(self) -> None:
+        """Commit what waits, in one transaction."""
+        with self._lock:
+            new, steps = self._new, self._steps
+            if not new and not steps:
+                return
+            self._new, self._steps = [], []
+            waited = {node.name for node in new}
+            calls = [
+                BatchCall(
+                    step.name,
+                    step.inputs,
+                    step.outputs,
+                    [lineage for row in step.lineages for lineage in row],
+                    step.args,
+                )
+                for step in steps
+            ]
+            try:
+                self._batch.commit(new, calls, self._fresh)
+            except BaseException:
+                self._new, self._steps = new + self._new, steps + self._steps
+                raise
+            for node in new:
+                node.stored = True
+            self._names -= waited
+
+    def close(self) -> None:
+        """Commit what waits; from here on, results of tracked arrays are plain."""
+        with self._lock:
+            if not self.closed:
+                self.flush()
+            self.closed = True
+
+    def _taken(self, name: str) -> bool:
+        return name in self._names or self.catalog.shape(name) is not None
+
+    def _fresh(self, wanted: str) -> str:
+        """Return a name that is free: ``wanted``, else with a number behind it."""
+        for name in self._numbered(wanted):
+            if not self._taken(name):
+                return name
+        raise AssertionError  # pragma: no cover (names don't end)
+
+    def _numbered(self, wanted: str) -> Iterator[str]:
+        while True:
+            self._last[wanted] += 1
+            number = self._last[wanted]
+            yield wanted if number == 1 else f"{wanted}_{number}"

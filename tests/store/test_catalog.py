@@ -246,3 +246,17 @@ def test_a_closed_catalog_says_so(catalog):
         catalog.arrays()
     with pytest.raises(StoreError, match="closed"), catalog.transaction():
         pass
+
+
+def test_a_writer_that_never_ends_is_given_up_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("dslog.store.connection.PATIENCE", 0.02)
+    first, second = SqliteCatalog(tmp_path / "c.sqlite"), SqliteCatalog(tmp_path / "c.sqlite")
+    with first.transaction():
+        assert second.arrays() == []  # readers never wait
+        with pytest.raises(StoreError, match="locked by another process"), second.transaction():
+            pass
+    with second.transaction() as transaction:
+        transaction.add_array("A", (1,))
+    assert first.shape("A") == (1,)
+    first.close()
+    second.close()

@@ -85,6 +85,7 @@ def brute_force_walk(source, target, relations, cells, *, backward):
 
 def check_path(path, shapes, relations, cells):
     with filled(shapes, relations) as store:
+        assert store.verify().ok
         expected = brute_force_path(path, relations, cells)
         for merge in (True, False):
             found = store.prov_query(list(path), cells, merge=merge)

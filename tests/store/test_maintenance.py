@@ -127,6 +127,13 @@ def test_a_header_whose_checksum_differs(large):
         "[[5],[1000]]",
         '[[[0,999]],[["b0",1]]]',
         "[[[7,3]],[5]]",
+        "[[[0,9]],[[7,3]]]",
+        '[[5],["b1"]]',
+        '[[0],[0],[[1001,{"b0":1}]]]',
+        '[[0],[999],[[1000,{"b0":1,"a0":-2}]]]',
+        '[[0],[["b0",0]],[[600,{"b0":1,"a0":1}]]]',
+        '[[[0,5]],[0],[[3,{"b0":[0,-3]}]]]',
+        '[[0],[0],[[0,{"b0":1}]]]',
     ],
 )
 def test_cells_outside_the_arrays(tmp_path, row):
@@ -137,6 +144,23 @@ def test_cells_outside_the_arrays(tmp_path, row):
     rewrite(tmp_path, header)
     (problem,) = problems(tmp_path)
     assert "outside its arrays" in problem
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '[[0],[999],[[1000,{"b0":1,"a0":-1}]]]',
+        '[[0],[["b0",999]],[[1000,{"b0":1,"a0":-2}]]]',
+        '[[0],[0],[[10,{"b0":100}],[100,{"b0":1}]]]',
+        '[[[0,999]],[["b0",0]]]',
+    ],
+)
+def test_rows_that_reach_to_the_very_ends(tmp_path, row):
+    with dslog.open(tmp_path) as store:
+        store.array("A", (1000,))
+        store.lineage("A", "A", lambda i: [i])
+    rewrite(tmp_path, '{"b":[1000],"a":[1000],"t":[[{"r":[' + row + "]}]]}")
+    assert problems(tmp_path) == ()
 
 
 def test_a_shape_that_does_not_fit(large):

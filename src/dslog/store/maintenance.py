@@ -16,6 +16,8 @@ from dslog.store.files import Files
 from dslog.store.records import ArrayInfo, LineageInfo, Shape
 from dslog.store.seams import Pair
 
+Ints = npt.NDArray[np.int64]
+
 GRACE = 3600.0
 """Seconds for which a file without a row may belong to a writer that has yet to commit."""
 
@@ -124,19 +126,41 @@ def _inside(lineage: Lineage) -> bool:
     )
 
 
-def _table_inside(
-    table: Table, out_sizes: npt.NDArray[np.int64], in_sizes: npt.NDArray[np.int64]
-) -> bool:
-    """Whether every row lies inside; a fold's bounding box may be too wide, its rows are not."""
-    for rows in (table, table.unfold()):
-        out_lo, out_hi, in_lo, in_hi = rows.bounds
-        ends = [(out_lo, out_hi, out_sizes), (in_lo, in_hi, in_sizes)]
-        if all((lo >= 0).all() and (hi >= lo).all() and (hi < size).all() for lo, hi, size in ends):
-            return True
-    return False
+def _table_inside(table: Table, out_sizes: Ints, in_sizes: Ints) -> bool:
+    """Whether every cell of every row lies inside.
+
+    Every column is linear in the turns of a fold, so its least and greatest values are at the
+    ends: nothing is unfolded.
+    """
+    l, m = table.num_out, table.num_in
+    if (table.ref < -1).any() or (table.ref >= l).any() or (table.count < 1).any():
+        return False
+    columns = np.concatenate([table.rows[:, None], table.step], axis=1)  # (n, 1 + K, 2l + 2m)
+    out_lo, out_hi = columns[..., :l], columns[..., l : 2 * l]
+    in_lo, in_hi = columns[..., 2 * l : 2 * l + m], columns[..., 2 * l + m :]
+    if (_least(out_hi - out_lo, table.count) < 0).any():
+        return False
+    if (_least(in_hi - in_lo, table.count) < 0).any():
+        return False
+    # a relative input counts from its output axis; axis l stands for none and is all zeros
+    ref = np.where(table.ref < 0, l, table.ref)[:, None]
+    zero = np.zeros((*columns.shape[:2], 1), np.int64)
+    in_lo = in_lo + np.take_along_axis(np.concatenate([out_lo, zero], axis=2), ref, axis=2)
+    in_hi = in_hi + np.take_along_axis(np.concatenate([out_hi, zero], axis=2), ref, axis=2)
+    return all(
+        bool((_least(lo, table.count) >= 0).all() and (_least(-hi, table.count) > -size).all())
+        for lo, hi, size in ((out_lo, out_hi, out_sizes), (in_lo, in_hi, in_sizes))
+    )
 
 
-def _sizes(factor: Factor, shape: Shape, *, out: bool) -> npt.NDArray[np.int64]:
+def _least(columns: Ints, count: Ints) -> Ints:
+    """Return the least value over a fold's turns; ``columns[:, 0]`` start, the others step."""
+    reach: Ints = np.minimum(columns[:, 1:] * (count - 1)[:, :, None], 0)
+    least: Ints = columns[:, 0] + reach.sum(axis=1)
+    return least
+
+
+def _sizes(factor: Factor, shape: Shape, *, out: bool) -> Ints:
     axes, flat = (factor.out_axes, factor.out_flat) if out else (factor.in_axes, factor.in_flat)
     sizes = np.array([shape[axis] for axis in axes], np.int64)
     return np.array([sizes.prod()], np.int64) if flat else sizes

@@ -1,4 +1,4 @@
-"""The store: define arrays, give lineage, ask questions (DESIGN names everything in here).
+"""The store: define arrays, give lineage, ask questions.
 
 A Store may be used by several threads, and its directory by several processes, at once.
 """

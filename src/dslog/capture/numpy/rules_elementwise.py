@@ -1,0 +1,179 @@
+"""Rules for functions that make each output cell from the input cells at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.patterns import arrange, elementwise, matched, numpy_names
+from dslog.capture.numpy.registry import rule
+from dslog.lineage.lineage import Lineage
+
+
+@rule("numpy.ufunc.__call__", note="each cell from the cells it is broadcast with")
+def ufunc_call(call: Call) -> Lineages | None:
+    """Any ufunc without core axes, also those of other packages and of ``frompyfunc``."""
+    if call.ufunc is None or call.ufunc.signature is not None:
+        return None
+    return broadcast_together(call)
+
+
+@rule(
+    *numpy_names(
+        "",
+        "around round fix sinc i0 angle real imag real_if_close nan_to_num isreal iscomplex "
+        "isposinf isneginf isclose clip copy astype asarray_chkfinite require array asarray "
+        "asanyarray ascontiguousarray asfortranarray asmatrix is_busday busday_offset busday_count "
+        "datetime_as_string unravel_index bitwise_count fromfunction",
+    ),
+    *numpy_names("emath.", "sqrt log log2 logn log10 power arccos arcsin arctanh"),
+    *numpy_names(
+        "strings.",
+        "add capitalize center count decode encode endswith equal expandtabs find greater "
+        "greater_equal index isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle "
+        "isupper less less_equal ljust lower lstrip mod multiply not_equal partition replace rfind "
+        "rindex rjust rpartition rstrip slice startswith str_len strip swapcase title translate "
+        "upper zfill",
+    ),
+    *numpy_names(
+        "char.",
+        "add capitalize center count decode encode endswith equal expandtabs find greater "
+        "greater_equal index isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle "
+        "isupper less less_equal ljust lower lstrip mod multiply not_equal partition replace rfind "
+        "rindex rjust rpartition rstrip startswith str_len strip swapcase title translate upper "
+        "zfill join",
+    ),
+    note="each cell from the cells it is broadcast with",
+)
+def broadcast_together(call: Call) -> Lineages | None:
+    """All arguments that are arrays, broadcast to the output."""
+    values = list(_arguments(call))
+    outputs = []
+    for output in call.outputs:
+        pairs = []
+        for value in values:
+            if not fits(np.shape(value), output.shape):
+                return None
+            pairs.append((value, elementwise(output.shape, np.shape(value))))
+        outputs.append(pairs)
+    return arrange(call, *outputs)
+
+
+def fits(shape: tuple[int, ...], out_shape: tuple[int, ...]) -> bool:
+    """Whether an array broadcasts to the output's shape."""
+    tail = out_shape[len(out_shape) - len(shape) :]
+    return len(shape) <= len(out_shape) and all(
+        n in (1, m) for n, m in zip(shape, tail, strict=True)
+    )
+
+
+def _arguments(call: Call) -> Iterator[Any]:
+    """The tracked arrays that are arguments themselves, not items of one."""
+    for value in (*call.args, *call.kwargs.values()):
+        if call.which(value) is not None:
+            yield value
+
+
+@rule("numpy.full_like", "numpy.full", note="each cell from the fill value; not the prototype")
+def filled(call: Call) -> Lineages | None:
+    """The fill value, broadcast."""
+    fill = call.argument("fill_value")
+    (output,) = call.outputs
+    pairs: list[tuple[Any, Lineage | None]] = [(fill, elementwise(output.shape, np.shape(fill)))]
+    return arrange(call, [(call.argument("a"), None), *pairs])
+
+
+@rule(
+    "numpy.zeros_like", "numpy.ones_like", "numpy.empty_like",
+    note="nothing: only the prototype's shape is read",
+)  # fmt: skip
+def from_nothing(call: Call) -> Lineages | None:
+    """No value is read."""
+    return tuple((None,) * len(call.inputs) for _ in call.outputs)
+
+
+@rule("numpy.ravel_multi_index", note="each cell from the indices at its place")
+def ravel_multi_index(call: Call) -> Lineages | None:
+    """A tuple of index arrays, or an array whose first axis is that tuple."""
+    indices = call.argument("multi_index")
+    (output,) = call.outputs
+    if isinstance(indices, np.ndarray):
+        follows = {i: i - 1 for i in range(1, indices.ndim)}
+        return arrange(call, [(indices, matched(output.shape, indices.shape, follows))])
+    return arrange(call, [(one, elementwise(output.shape, np.shape(one))) for one in indices])
+
+
+@rule(
+    "numpy.linspace", "numpy.logspace", "numpy.geomspace",
+    note="each cell from the start and the stop of its line",
+)  # fmt: skip
+def spaced(call: Call) -> Lineages | None:
+    """Start, stop and base, broadcast, with a new axis of steps; and the step itself."""
+    axis = call.argument("axis", 0)
+    values = [call.argument(name) for name in ("start", "stop", "base")]
+    step = np.broadcast_shapes(*(np.shape(v) for v in values if v is not None))
+    outputs = []
+    for output in call.outputs:
+        new = axis % output.ndim if output.ndim > len(step) else None
+        pairs = [(v, _with_new_axis(output.shape, np.shape(v), new)) for v in values]
+        outputs.append(pairs)
+    return arrange(call, *outputs)
+
+
+def _with_new_axis(
+    out_shape: tuple[int, ...], in_shape: tuple[int, ...], new: int | None
+) -> Lineage:
+    """Broadcasting to all output axes but ``new``, which is free."""
+    kept = [j for j in range(len(out_shape)) if j != new]
+    lead = len(kept) - len(in_shape)
+    follows = {i: kept[lead + i] for i, n in enumerate(in_shape) if n != 1}
+    return matched(out_shape, in_shape, follows)
+
+
+@rule("numpy.meshgrid", note="each output from one input, along its axis")
+def meshgrid(call: Call) -> Lineages | None:
+    """Output k repeats input k along all axes but one."""
+    arrays = call.argument("xi", ())
+    order = list(range(len(arrays)))
+    if call.argument("indexing", "xy") == "xy" and len(order) > 1:
+        order[:2] = [1, 0]
+    outputs: list[list[tuple[Any, Lineage | None]]] = []
+    for k, output in enumerate(call.outputs):
+        axis = order[k]
+        wide = output.ndim > axis and output.shape[axis] != 1
+        pairs: list[tuple[Any, Lineage | None]] = [(array, None) for array in arrays]
+        shape = np.shape(arrays[k])
+        pairs.append((arrays[k], matched(output.shape, shape, {0: axis} if wide and shape else {})))
+        outputs.append(pairs)
+    return arrange(call, *outputs)
+
+
+@rule("numpy.broadcast_arrays", note="each output from its input, broadcast")
+def broadcast_arrays(call: Call) -> Lineages | None:
+    """Output k is input k broadcast to the common shape."""
+    arrays = call.argument("args", ())
+    return arrange(
+        call,
+        *(
+            [(other, None) for other in arrays] + [(one, elementwise(output.shape, np.shape(one)))]
+            for one, output in zip(arrays, call.outputs, strict=True)
+        ),
+    )
+
+
+@rule("numpy.ix_", note="each output from its input, on an axis of its own")
+def open_mesh(call: Call) -> Lineages | None:
+    """Output k is input k on axis k; a mask gives the places where it is set."""
+    arrays = call.argument("args", ())
+    if any(np.asarray(one).dtype == bool for one in arrays):
+        return None
+    return arrange(
+        call,
+        *(
+            [(other, None) for other in arrays] + [(one, matched(out.shape, np.shape(one), {0: k}))]
+            for k, (one, out) in enumerate(zip(arrays, call.outputs, strict=True))
+        ),
+    )

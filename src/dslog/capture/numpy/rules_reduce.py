@@ -1,0 +1,224 @@
+"""Rules for functions that read whole axes, or everything up to a cell: sums, tests, scans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.patterns import (
+    arrange,
+    elementwise,
+    follow,
+    free,
+    from_pairs,
+    matched,
+    numpy_names,
+    part,
+    product,
+    row,
+)  # fmt: skip
+from dslog.capture.numpy.patterns_axis import scan, shifted
+from dslog.capture.numpy.registry import rule
+from dslog.capture.numpy.structured import all_to_all, identity
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.table import Table
+
+Shape = tuple[int, ...]
+
+
+def axes_of(axis: Any, ndim: int) -> Shape:
+    """Return an ``axis`` argument as axes; None means all.
+
+    >>> axes_of((-1, 0), 3)
+    (2, 0)
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    return tuple(int(one) % max(ndim, 1) for one in given)
+
+
+def reduced(in_shape: Sequence[int], axes: Sequence[int], out_shape: Sequence[int]) -> Lineage:
+    """Each output cell from all input cells on some axes, which are gone or of size 1."""
+    kept = [i for i in range(len(in_shape)) if i not in axes]
+    same = len(out_shape) == len(in_shape) and len(axes) > 0
+    return matched(out_shape, in_shape, {i: i if same else n for n, i in enumerate(kept)})
+
+
+def data_of(call: Call) -> Any:
+    """Return the argument that is reduced: the first one."""
+    names = ("a", "x", "array", "arr", "m", "y", "filt")
+    return next((call.arguments[name] for name in names if name in call.arguments), None)
+
+
+@rule(
+    *numpy_names(
+        "",
+        "sum prod max min amax amin ptp mean std var any all count_nonzero argmax argmin "
+        "linalg.norm linalg.vector_norm",
+    ),
+    "numpy.ufunc.reduce",
+    note="each cell from all cells on the axes",
+)
+def reduction(call: Call) -> Lineages | None:
+    """Reductions read every cell, also those that compare."""
+    values = data_of(call)
+    shape = np.shape(values)
+    default = 0 if call.ufunc is not None else None
+    axes = axes_of(call.argument("axis", default), len(shape))
+    (output,) = call.outputs
+    pairs = [(values, reduced(shape, axes, output.shape))]
+    mean = call.argument("mean", np._NoValue)  # noqa: SLF001
+    if call.which(mean) is not None:
+        follows = [i for i in range(len(shape)) if i not in axes]
+        if output.ndim == len(shape):
+            pairs.append((mean, elementwise(output.shape, np.shape(mean))))
+        else:
+            dims = {i: n for n, i in enumerate(follows)}
+            pairs.append((mean, matched(output.shape, np.shape(mean), dims)))
+    return arrange(call, pairs)
+
+
+@rule(
+    "numpy.allclose", "numpy.array_equal", "numpy.array_equiv",
+    note="the answer from all cells of both",
+)  # fmt: skip
+def comparison(call: Call) -> Lineages | None:
+    """One answer about whole arrays."""
+    return arrange(
+        call,
+        *(
+            [(v, all_to_all(out.shape, np.shape(v))) for v in (*call.args, *call.kwargs.values())]
+            for out in call.outputs
+        ),
+    )
+
+
+@rule("numpy.average", note="each cell from all cells and weights on the axes")
+def average(call: Call) -> Lineages | None:
+    """The values and the weights on the axes; the sum of weights from the weights alone."""
+    values, weights = call.argument("a"), call.argument("weights")
+    shape = np.shape(values)
+    axes = axes_of(call.argument("axis"), len(shape))
+    outputs = []
+    for k, output in enumerate(call.outputs):
+        pairs = [(values, reduced(shape, axes, output.shape) if k == 0 else None)]
+        if weights is not None:
+            pairs.append((weights, _weights(np.shape(weights), shape, axes, output.shape)))
+        outputs.append(pairs)
+    return arrange(call, *outputs)
+
+
+def _weights(shape: Shape, values: Shape, axes: Shape, out_shape: Shape) -> Lineage:
+    if shape == values:
+        return reduced(shape, axes, out_shape)
+    return matched(out_shape, shape, {})  # weights over the reduced axes only
+
+
+# --- scans ---------------------------------------------------------------------------------------
+
+
+@rule(
+    "numpy.cumsum", "numpy.cumprod", "numpy.cumulative_sum", "numpy.cumulative_prod",
+    "numpy.ufunc.accumulate",
+    note="each cell from the cells up to it on the axis",
+)  # fmt: skip
+def cumulative(call: Call) -> Lineages | None:
+    """``a in [0, b]`` on the axis, or on the linear index without one."""
+    values = data_of(call)
+    axis = call.argument("axis", 0 if call.ufunc is not None else None)
+    (output,) = call.outputs
+    first = int(bool(call.argument("include_initial", False)))
+    if np.ndim(values) != output.ndim:
+        axis = None
+    elif axis is None and output.ndim == 1:
+        axis = 0
+    return arrange(call, [(values, scanned(output.shape, np.shape(values), axis, first))])
+
+
+def scanned(out_shape: Shape, in_shape: Shape, axis: int | None, first: int = 0) -> Lineage:
+    """A scan along an axis, or in C order; outputs before ``first`` read nothing."""
+    if axis is None:
+        table = scan(out_shape[0] - first, first)
+        inputs = part([0], range(len(in_shape)), table, in_flat=len(in_shape) != 1)
+        return product(out_shape, in_shape, inputs)
+    axis %= len(in_shape)
+    others = [follow(k, k, n) for k, n in enumerate(in_shape) if k != axis]
+    table = scan(out_shape[axis] - first, first)
+    return product(out_shape, in_shape, part([axis], [axis], table), *others)
+
+
+# --- other methods of ufuncs ---------------------------------------------------------------------
+
+
+@rule("numpy.ufunc.outer", note="each cell from the two cells it pairs")
+def outer(call: Call) -> Lineages | None:
+    """The axes of A, then the axes of B."""
+    a, b = call.argument("A"), call.argument("B")
+    n = np.ndim(a)
+    return arrange(
+        call,
+        *(
+            [
+                (a, matched(out.shape, np.shape(a), {i: i for i in range(n)})),
+                (b, matched(out.shape, np.shape(b), {i: n + i for i in range(np.ndim(b))})),
+            ]
+            for out in call.outputs
+        ),
+    )
+
+
+@rule("numpy.ufunc.reduceat", note="each cell from the cells of its slice of the axis")
+def reduceat(call: Call) -> Lineages | None:
+    """Slice k goes from index k up to index k + 1, or is the one cell at index k."""
+    values, indices = call.argument("array"), np.asarray(call.argument("indices"), np.int64)
+    axis = call.argument("axis", 0) % np.ndim(values)
+    (output,) = call.outputs
+    size = np.shape(values)[axis]
+    stop = np.append(indices[1:], size)
+    hi = np.where(stop > indices, stop - 1, indices)
+    place = np.arange(len(indices))
+    table = Table.plain(1, 1, np.stack([place, place, indices, hi], 1), np.full(len(indices), -1))
+    others = [follow(k, k, n) for k, n in enumerate(np.shape(values)) if k != axis]
+    lineage = product(output.shape, np.shape(values), part([axis], [axis], table), *others)
+    return arrange(
+        call,
+        [(values, lineage), (call.argument("indices"), _borders(output.shape, axis, len(indices)))],
+    )
+
+
+def _borders(out_shape: Shape, axis: int, count: int) -> Lineage:
+    """A slice's own index and the next one."""
+    table = row([(0, count - 1)], [(0, 0)], [0])
+    if count == 0:
+        return Lineage.empty(out_shape, (count,))
+    others = [free(k, n) for k, n in enumerate(out_shape) if k != axis]
+    own = product(out_shape, (count,), part([axis], [0], table), *others)
+    if count == 1:
+        return own
+    after = part([axis], [0], shifted(count - 1, 1))
+    more = product(out_shape, (count,), after, *others)
+    return Lineage(out_shape, (count,), own.terms + more.terms)
+
+
+@rule("numpy.ufunc.at", kind="value", note="each cell from itself and the operands added to it")
+def at(call: Call) -> Lineages | None:
+    """The array before, and for every index that hits a cell the operand and the index itself."""
+    target, indices, operand = (call.argument(name) for name in ("a", "indices", "b"))
+    shape = np.shape(target)
+    places = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)[indices]
+    pairs = [(target, identity(shape))]
+    if operand is not None:
+        which = np.arange(np.size(operand)).reshape(np.shape(operand))
+        which = np.broadcast_to(which, places.shape)
+        pairs.append((operand, from_pairs(places, which, shape, np.shape(operand))))
+    for index in indices if isinstance(indices, tuple) else (indices,):
+        if call.which(index) is not None and np.asarray(index).dtype != bool:
+            which = np.broadcast_to(np.arange(index.size).reshape(index.shape), places.shape)
+            pairs.append((index, from_pairs(places, which, shape, index.shape)))
+        else:
+            pairs.append((index, None))  # type: ignore[arg-type]
+    return arrange(call, pairs)

@@ -1,0 +1,383 @@
+"""Rules for functions that copy cells to new places by a formula: reshape, roll, tile and so on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.indexrun import moves
+from dslog.capture.numpy.patterns import (
+    Part,
+    arrange,
+    flat,
+    flat_identity,
+    follow,
+    free,
+    gathered,
+    part,
+    place,
+    product,
+    row,
+)  # fmt: skip
+from dslog.capture.numpy.patterns_axis import repeated, rolled, shifted, tiled
+from dslog.capture.numpy.registry import rule
+from dslog.lineage.factor import Factor
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.table import Table, concat
+
+Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
+
+
+@rule("numpy.reshape", "numpy.ravel", note="the same cells in the same linear order")
+def reshape(call: Call) -> Lineages | None:
+    """C order; other orders are left to the index run."""
+    values = call.argument("a")
+    order = call.argument("order") or "C"
+    (output,) = call.outputs
+    in_memory = order in ("A", "K") and not _is_c_order(values, order)
+    if order == "F" or in_memory:
+        return None
+    return arrange(call, [(values, flat_identity(output.shape, np.shape(values)))])
+
+
+def _is_c_order(values: Any, order: str) -> bool:
+    """Whether an order that depends on memory is the C order for these values."""
+    flags = np.asarray(values).flags
+    return flags.c_contiguous or (order == "A" and not flags.f_contiguous)
+
+
+moves("numpy.reshape", "numpy.ravel", "numpy.resize", data="a")
+
+
+@rule("numpy.resize", note="the cells in linear order, again and again")
+def resize(call: Call) -> Lineages | None:
+    """Linear position modulo the number of cells."""
+    values = call.argument("a")
+    (output,) = call.outputs
+    shape = np.shape(values)
+    if not output.ndim:
+        return None
+    if not output.size or not math.prod(shape):
+        return arrange(call, [(values, None)])
+    if output.size == math.prod(shape):
+        return arrange(call, [(values, flat_identity(output.shape, shape))])
+    table = tiled(math.prod(shape), output.size)
+    lineage = product(output.shape, shape, flat(range(output.ndim), range(len(shape)), table))
+    return arrange(call, [(values, lineage)])
+
+
+def on_axis(out_shape: Shape, in_shape: Shape, axis: int, here: Part | Table) -> Lineage:
+    """One axis treated by a table or part of its own; all others unchanged."""
+    if isinstance(here, Table):
+        here = part([axis], [axis], here)
+    others = [follow(k, k, n) for k, n in enumerate(in_shape) if k != axis]
+    return product(out_shape, in_shape, here, *others)
+
+
+def on_line(out_shape: Shape, in_shape: Shape, table: Table) -> Lineage:
+    """A table over the linear index of both sides."""
+    return product(out_shape, in_shape, flat(range(len(out_shape)), range(len(in_shape)), table))
+
+
+# --- rolling, repeating --------------------------------------------------------------------------
+
+
+@rule("numpy.roll", note="two stretches per rolled axis")
+def roll(call: Call) -> Lineages | None:
+    """Shifts on the same axis add up."""
+    values, shift, axis = (call.argument(name) for name in ("a", "shift", "axis"))
+    if call.which(shift) is not None or not np.size(values):
+        return arrange(call, [(values, None)])
+    if axis is None:
+        shape = np.shape(values)
+        total = int(np.sum(shift))
+        return arrange(call, [(values, on_line(shape, shape, rolled(math.prod(shape), total)))])
+    return arrange(call, [(values, roll_axes(np.shape(values), shift, axis))])
+
+
+def roll_axes(shape: Shape, shift: Any, axis: Any) -> Lineage:
+    """Roll each axis by itself."""
+    shifts: dict[int, int] = {}
+    for by, on in np.broadcast(shift, axis):
+        shifts[int(on) % len(shape)] = shifts.get(int(on) % len(shape), 0) + int(by)
+    parts = [
+        part([k], [k], rolled(n, shifts[k])) if k in shifts else follow(k, k, n)
+        for k, n in enumerate(shape)
+    ]
+    return product(shape, shape, *parts)
+
+
+@rule("numpy.fft.fftshift", "numpy.fft.ifftshift", note="two stretches per shifted axis")
+def fftshift(call: Call) -> Lineages | None:
+    """A roll by half of each axis."""
+    values, axes = call.argument("x"), call.argument("axes")
+    shape = np.shape(values)
+    if axes is None:
+        axes = tuple(range(len(shape)))
+    axes = (axes,) if isinstance(axes, (int, np.integer)) else tuple(axes)
+    sign = 1 if call.func is np.fft.fftshift else -1
+    if not axes or not math.prod(shape):
+        return arrange(call, [(values, flat_identity(shape, shape))])
+    shift = tuple(sign * (shape[axis] // 2) for axis in axes)
+    return arrange(call, [(values, roll_axes(shape, shift, axes))])
+
+
+@rule("numpy.tile", note="each axis again and again")
+def tile(call: Call) -> Lineages | None:
+    """Repetitions are aligned to the last axis."""
+    values = call.argument("A")
+    (output,) = call.outputs
+    shape = np.shape(values)
+    lead = output.ndim - len(shape)
+    parts = [free(j, output.shape[j]) for j in range(lead)]
+    if not output.size:
+        return arrange(call, [(values, None)])
+    parts += [part([lead + i], [i], tiled(n, output.shape[lead + i])) for i, n in enumerate(shape)]
+    return arrange(call, [(values, product(output.shape, shape, *parts))])
+
+
+@rule("numpy.repeat", note="each cell several times in a row")
+def repeat(call: Call) -> Lineages | None:
+    """The same number of times for all cells, or one number for each."""
+    values, repeats, axis = (call.argument(name) for name in ("a", "repeats", "axis"))
+    (output,) = call.outputs
+    shape = np.shape(values)
+    size = math.prod(shape) if axis is None else shape[axis]
+    if not output.size or not size:
+        return arrange(call, [(values, None), (repeats, None)])
+    here: Part
+    if np.size(repeats) == 1:
+        here = part([0], [0], repeated(size, int(np.ravel(repeats)[0])))
+    else:
+        here = gathered(np.repeat(np.arange(size), repeats), size)
+    if axis is None:
+        lineage = on_line_part(output.shape, shape, here)
+    else:
+        axis %= len(shape)
+        lineage = on_axis(output.shape, shape, axis, place(here, [axis], [axis]))
+    return arrange(call, [(values, lineage), (repeats, None)])
+
+
+def on_line_part(out_shape: Shape, in_shape: Shape, here: Part) -> Lineage:
+    """A part over one axis, put on the linear index of the input."""
+    terms = []
+    for term in here:
+        factors: list[Factor] = []
+        for factor in term:
+            axes = tuple(range(len(in_shape))) if factor.in_axes else ()
+            factors += part(
+                factor.out_axes, axes, factor.table, in_flat=bool(factor.in_axes) and len(axes) != 1
+            )[0]
+        terms.append(tuple(factors))
+    return product(out_shape, in_shape, tuple(terms))
+
+
+# --- taking, leaving out, putting in -------------------------------------------------------------
+
+
+@rule("numpy.take", kind="value", note="each cell from the cell taken, and its index")
+def take(call: Call) -> Lineages | None:
+    """The index's axes stand where the axis was."""
+    values, indices, axis = (call.argument(name) for name in ("a", "indices", "axis"))
+    (output,) = call.outputs
+    shape = np.shape(values)
+    size = math.prod(shape) if axis is None else shape[axis]
+    places = _in_range(np.asarray(indices, np.int64), size, call.argument("mode", "raise"))
+    if not places.size or not size:
+        return arrange(call, [(values, None), (indices, None)])
+    at = 0 if axis is None else axis % len(shape)
+    here = place(gathered(places, size), range(at, at + places.ndim), [at])
+    if axis is None:
+        lineage = on_line_part(output.shape, shape, here)
+    else:
+        others = [
+            follow(k if k < at else k - 1 + places.ndim, k, n)
+            for k, n in enumerate(shape)
+            if k != at
+        ]
+        lineage = product(output.shape, shape, here, *others)
+    follows = {at + k: k for k in range(places.ndim)}
+    return arrange(
+        call, [(values, lineage), (indices, _placed_index(output.shape, places, follows))]
+    )
+
+
+def _in_range(places: Array, size: int, mode: str) -> Array:
+    if mode == "clip":
+        return np.clip(places, 0, size - 1)
+    return places % size if size else places
+
+
+def _placed_index(out_shape: Shape, places: Array, follows: Mapping[int, int]) -> Lineage:
+    """Each output cell from the index that chose it."""
+    parts = [
+        follow(j, follows[j], n) if j in follows else free(j, n) for j, n in enumerate(out_shape)
+    ]
+    return product(out_shape, places.shape, *parts)
+
+
+@rule("numpy.delete", note="the stretches of the axis that are left")
+def delete(call: Call) -> Lineages | None:
+    """What is left of the positions on the axis says it all."""
+    values, what, axis = (call.argument(name) for name in ("arr", "obj", "axis"))
+    (output,) = call.outputs
+    shape = np.shape(values)
+    size = math.prod(shape) if axis is None else shape[axis]
+    here = gathered(np.delete(np.arange(size), what), size)
+    return arrange(
+        call, [(values, _on_axis_or_line(output.shape, shape, axis, here)), (what, None)]
+    )
+
+
+@rule("numpy.insert", note="the stretches of the axis, moved")
+def insert(call: Call) -> Lineages | None:
+    """Where the values put in are untracked; else the index run does it."""
+    values, where, axis = (call.argument(name) for name in ("arr", "obj", "axis"))
+    (output,) = call.outputs
+    shape = np.shape(values)
+    if np.ndim(values) == 0 or call.which(call.argument("values")) is not None:
+        return None
+    size = math.prod(shape) if axis is None else shape[axis]
+    total = output.size if axis is None else output.shape[axis]
+    old = np.ones(total, bool)
+    old[_new_places(where, size, total - size)] = False
+    kept = np.flatnonzero(old)
+    table = _pairs_table(kept, size)
+    return arrange(
+        call, [(values, _on_axis_or_line(output.shape, shape, axis, table)), (where, None)]
+    )
+
+
+def _new_places(where: Any, size: int, count: int) -> Any:
+    """Places of what was put in, on the new axis."""
+    places = np.arange(*where.indices(size)) if isinstance(where, slice) else np.asarray(where)
+    places = np.flatnonzero(places) if places.dtype == bool else places.astype(np.int64)
+    if places.size == 1:
+        index = int(places.ravel()[0])
+        return (index + size if index < 0 else index) + np.arange(count)
+    places = np.where(places < 0, places + size, places)
+    order = places.argsort(kind="stable")
+    places[order] += np.arange(len(places))
+    return places
+
+
+def _pairs_table(kept: Array, size: int) -> Part:
+    """Output ``kept[k]`` from input k, on one axis."""
+    if size == 0:
+        return ()
+    runs = np.flatnonzero(np.diff(kept) != 1) + 1
+    tables = [
+        shifted(len(run), int(k - run[0]), int(run[0]))
+        for run, k in zip(np.split(kept, runs), np.concatenate([[0], runs]), strict=True)
+    ]
+    rows = np.concatenate([t.rows for t in tables])
+    return part([0], [0], Table.plain(1, 1, rows, np.zeros((len(rows), 1))))
+
+
+def _on_axis_or_line(out_shape: Shape, in_shape: Shape, axis: int | None, here: Part) -> Lineage:
+    if not here:
+        return Lineage.empty(out_shape, in_shape)
+    if axis is None:
+        return on_line_part(out_shape, in_shape, here)
+    axis %= len(in_shape)
+    return on_axis(out_shape, in_shape, axis, place(here, [axis], [axis]))
+
+
+moves("numpy.insert", data=("arr", "values"))
+
+
+# --- triangles and diagonals ---------------------------------------------------------------------
+
+
+@rule("numpy.tril", "numpy.triu", note="the cells of the triangle")
+def triangle(call: Call) -> Lineages | None:
+    """On the last two axes, rows of growing or shrinking width."""
+    values, k = call.argument("m"), int(call.argument("k", 0))
+    (output,) = call.outputs
+    shape = output.shape
+    if np.ndim(values) < 2 or not output.size:
+        return None if output.size else arrange(call, [(values, None)])
+    n, m = shape[-2:]
+    table = lower(n, m, k) if call.func is np.tril else _upper(n, m, k)
+    axes = [len(shape) - 2, len(shape) - 1]
+    others = [follow(j, j, size) for j, size in enumerate(shape[:-2])]
+    return arrange(call, [(values, product(shape, shape, part(axes, axes, table), *others))])
+
+
+def lower(n: int, m: int, k: int) -> Table:
+    """Cells with column <= row + k: rows of growing width, then whole rows."""
+    first, full = max(0, -k), max(0, min(n, m - 1 - k))
+    grow, rest = full - first, n - max(first, full)
+    tables = []
+    if grow > 0:
+        steps = (grow, [(1, 1), (0, 1)], [(0, 0), (0, 0)])
+        tables.append(row([(first, first), (0, first + k)], [(0, 0), (0, 0)], [0, 1], steps))
+    if rest > 0:
+        tables.append(row([(n - rest, n - 1), (0, m - 1)], [(0, 0), (0, 0)], [0, 1]))
+    return _stacked(tables)
+
+
+def _upper(n: int, m: int, k: int) -> Table:
+    """Cells with column >= row + k: whole rows, then rows of shrinking width."""
+    full, last = max(0, min(n, 1 - k)), min(n, m - k)
+    tables = []
+    if full > 0:
+        tables.append(row([(0, full - 1), (0, m - 1)], [(0, 0), (0, 0)], [0, 1]))
+    if last > full:
+        steps = (last - full, [(1, 1), (1, 0)], [(0, 0), (0, 0)])
+        tables.append(row([(full, full), (full + k, m - 1)], [(0, 0), (0, 0)], [0, 1], steps))
+    return _stacked(tables)
+
+
+def _stacked(tables: Sequence[Table]) -> Table:
+    return concat(list(tables)) if tables else Table.empty(2, 2)
+
+
+moves("numpy.tril", "numpy.triu", data="m")
+
+
+@rule("numpy.diag", "numpy.diagflat", note="the cells of the diagonal")
+def diagonal_matrix(call: Call) -> Lineages | None:
+    """A vector on a diagonal, or the diagonal of a matrix."""
+    values, k = call.argument("v"), int(call.argument("k", 0))
+    (output,) = call.outputs
+    shape = np.shape(values)
+    r, c = max(0, -k), max(0, k)
+    if call.func is np.diag and len(shape) == 2:
+        if not output.size:
+            return arrange(call, [(values, None)])
+        table = row([(0, output.size - 1)], [(r, r), (c, c)], [0, 0])
+        return arrange(call, [(values, product(output.shape, shape, part([0], [0, 1], table)))])
+    size = math.prod(shape)
+    if not size:
+        return arrange(call, [(values, None)])
+    table = row([(r, r), (c, c)], [(0, 0)], [-1], (size, [(1, 1), (1, 1)], [(1, 1)]))
+    here = part([0, 1], range(len(shape)), table, in_flat=len(shape) != 1)
+    return arrange(call, [(values, product(output.shape, shape, here))])
+
+
+@rule("numpy.trace", "numpy.linalg.trace", note="each cell from a diagonal")
+def trace(call: Call) -> Lineages | None:
+    """The diagonal of two axes, read for each cell of the others."""
+    values, offset = next(iter(call.arguments.values())), int(call.argument("offset", 0))
+    default = (-2, -1) if call.func is np.linalg.trace else (0, 1)
+    shape = np.shape(values)
+    one, two = (
+        int(call.argument(name, d)) % len(shape)
+        for name, d in zip(("axis1", "axis2"), default, strict=True)
+    )
+    (output,) = call.outputs
+    r, c = max(0, -offset), max(0, offset)
+    count = min(shape[one] - r, shape[two] - c)
+    if count <= 0 or not output.size:
+        return arrange(call, [(values, None)])
+    here = part([], [one, two], row([], [(r, r), (c, c)], [-1, -1], (count, [], [(1, 1), (1, 1)])))
+    others = [k for k in range(len(shape)) if k not in (one, two)]
+    parts = [follow(j, k, shape[k]) for j, k in enumerate(others)]
+    return arrange(call, [(values, product(output.shape, shape, here, *parts))])

@@ -1,0 +1,327 @@
+"""Rules for functions that read a neighbourhood: differences, convolutions, bits of bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.patterns import (
+    arrange,
+    follow,
+    free,
+    matched,
+    part,
+    product,
+    read,
+    row,
+)  # fmt: skip
+from dslog.capture.numpy.patterns_axis import blocks, repeated, rows, shifted, spread, window
+from dslog.capture.numpy.registry import rule
+from dslog.capture.numpy.rules_reduce import reduced
+from dslog.capture.numpy.rules_shape import on_axis, on_line
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.table import Table
+
+Shape = tuple[int, ...]
+
+
+@rule("numpy.diff", note="each cell from n + 1 neighbours on the axis")
+def diff(call: Call) -> Lineages | None:
+    """Prepended and appended arrays lengthen the axis."""
+    values, n = call.argument("a"), int(call.argument("n", 1))
+    axis = call.argument("axis", -1) % np.ndim(values)
+    (output,) = call.outputs
+    shape = list(np.shape(values))
+    pieces = [call.argument(name, None) for name in ("prepend", "append")]
+    before, after = (None if one is np._NoValue else one for one in pieces)  # noqa: SLF001
+    pairs: list[tuple[Any, Lineage | None]] = []
+    start = 0
+    for piece in (before, values, after):
+        if piece is None:
+            continue
+        size = np.shape(piece)[axis] if np.ndim(piece) else 1
+        pairs.append((piece, _piece(output.shape, np.shape(piece), axis, start, size, n)))
+        start += size
+    del shape
+    return arrange(call, pairs)
+
+
+def _piece(
+    out_shape: Shape, in_shape: Shape, axis: int, start: int, size: int, reach: int
+) -> Lineage | None:
+    """A stretch of the axis, read by windows ``[b, b + reach]`` of the whole."""
+    table = window(out_shape[axis], size, -start, reach - start) if size else Table.empty(1, 1)
+    if not len(table) or 0 in out_shape:
+        return None
+    if not in_shape:
+        return _scalar(out_shape, axis, table)
+    return on_axis(out_shape, in_shape, axis, table)
+
+
+def _scalar(out_shape: Shape, axis: int, table: Table) -> Lineage:
+    """A single cell broadcast along all axes but one."""
+    bounds = table.unfold()
+    outs = row([(int(bounds.out_lo.min()), int(bounds.out_hi.max()))], [], [])
+    others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
+    return product(out_shape, (), part([axis], [], outs), *others)
+
+
+@rule("numpy.ediff1d", note="each cell from two neighbours in linear order")
+def ediff1d(call: Call) -> Lineages | None:
+    """Differences in C order, between what is put before and after."""
+    values, before, after = (call.argument(name) for name in ("ary", "to_begin", "to_end"))
+    (output,) = call.outputs
+    shape = np.shape(values)
+    start = 0 if before is None else int(np.size(before))
+    count = max(math.prod(shape) - 1, 0)
+    pairs: list[tuple[Any, Lineage | None]] = [(values, None)]
+    if count:
+        table = row([(start, start + count - 1)], [(-start, 1 - start)], [0])
+        pairs.append((values, on_line(output.shape, shape, table)))
+    for piece, first in ((before, 0), (after, start + count)):
+        if piece is not None and np.size(piece):
+            table = shifted(int(np.size(piece)), -first, first)
+            pairs.append((piece, on_line(output.shape, np.shape(piece), table)))
+    return arrange(call, pairs)
+
+
+@rule("numpy.trapezoid", note="each cell from all cells on the axis")
+def trapezoid(call: Call) -> Lineages | None:
+    """An integral reads the axis, and the places of its points."""
+    values, x, dx = (call.argument(name) for name in ("y", "x", "dx"))
+    axis = call.argument("axis", -1) % np.ndim(values)
+    (output,) = call.outputs
+    shape = np.shape(values)
+    if shape[axis] < 2:
+        return arrange(call, [(values, None), (x, None), (dx, None)])
+    pairs = [(values, reduced(shape, (axis,), output.shape))]
+    if x is not None:
+        same = np.ndim(x) == len(shape)
+        pairs.append((x, reduced(np.shape(x), (axis if same else 0,), output.shape)))
+    pairs.append((dx, matched(output.shape, np.shape(dx), {})))
+    return arrange(call, pairs)
+
+
+# --- convolution ---------------------------------------------------------------------------------
+
+
+@rule("numpy.convolve", "numpy.correlate", note="each cell from a window of both")
+def convolve(call: Call) -> Lineages | None:
+    """Output i of all sums over a[k] v[i' - k], with i' = i + where the mode starts."""
+    a, v = call.argument("a"), call.argument("v")
+    default = "full" if call.func is np.convolve else "valid"
+    n, m = int(np.size(a)), int(np.size(v))
+    (output,) = call.outputs
+    mode = {0: "valid", 1: "same", 2: "full"}.get(call.argument("mode", default))
+    mode = mode or str(call.argument("mode", default))
+    skip = _skipped(n, m, mode, mirrored=call.func is np.correlate)
+    size = output.size
+    return arrange(
+        call,
+        [
+            (a, _windowed(output.shape, np.shape(a), window(size, n, skip - m + 1, skip))),
+            (
+                v,
+                _windowed(output.shape, np.shape(v), window(size, m, skip - n + 1, skip))
+                if call.func is np.convolve
+                else _windowed(output.shape, np.shape(v), _backwards(size, n, m, skip)),
+            ),
+        ],
+    )
+
+
+def _windowed(out_shape: Shape, in_shape: Shape, table: Table) -> Lineage:
+    here = part([0], range(len(in_shape)), table, in_flat=len(in_shape) != 1)
+    return product(out_shape, in_shape, here)
+
+
+def _skipped(n: int, m: int, mode: str, *, mirrored: bool) -> int:
+    """How many of the full outputs come before the first of a mode."""
+    short = min(n, m)
+    if mode.startswith("f"):
+        return 0
+    if mode.startswith("v"):
+        return short - 1
+    # numpy puts the shorter one on the left by half of its size; correlate turns it around
+    return short // 2 if mirrored and n < m else short - short // 2 - 1
+
+
+def _backwards(size: int, n: int, m: int, skip: int) -> Table:
+    """Correlation: output i reads those v[k] with ``a[k + i' - (m - 1)]``: k falls as i' grows."""
+    # k in [m - 1 - i', m - 1 - i' + n - 1]: the window of the mirrored filter, mirrored
+    plain = window(size, m, skip - n + 1, skip)
+    return _mirrored(plain, m)
+
+
+def _mirrored(table: Table, size: int) -> Table:
+    """Turn the input axis around: a becomes ``size - 1 - a``; relative rows become folds."""
+    tables = []
+    for k in range(len(table)):
+        one = table.take([k])
+        lo, hi, in_lo, in_hi = (int(x) for x in one.rows[0])
+        if one.ref[0, 0] >= 0:
+            tables.append(
+                row(
+                    [(lo, lo)],
+                    [(size - 1 - in_hi - lo, size - 1 - in_lo - lo)],
+                    [-1],
+                    (hi - lo + 1, [(1, 1)], [(-1, -1)]),
+                )
+            )
+            continue
+        fold = None
+        if one.levels:
+            steps = one.step[0, 0].tolist()
+            fold = (int(one.count[0, 0]), [(steps[0], steps[1])], [(-steps[3], -steps[2])])
+        tables.append(row([(lo, hi)], [(size - 1 - in_hi, size - 1 - in_lo)], [-1], fold))
+    return rows(*tables)
+
+
+# --- gradient ------------------------------------------------------------------------------------
+
+
+@rule("numpy.gradient", note="each cell from its neighbours on the axis")
+def gradient(call: Call) -> Lineages | None:
+    """Central differences inside, one-sided ones at the ends; one output per axis."""
+    values, spacings = call.argument("f"), call.argument("varargs", ())
+    shape = np.shape(values)
+    axis = call.argument("axis")
+    axes = range(len(shape)) if axis is None else np.atleast_1d(axis) % len(shape)
+    if len(spacings) == 1 and np.ndim(spacings[0]) == 0:
+        spacings = spacings * len(axes)
+    order = int(call.argument("edge_order", 1))
+    outputs = []
+    for k, output in enumerate(call.outputs):
+        on = int(axes[k])
+        spacing = spacings[k] if spacings else 1.0
+        even = np.ndim(spacing) == 0 or bool(np.ptp(np.diff(spacing)) == 0)
+        table = _differences(shape[on], order, even=even)
+        pairs: list[tuple[Any, Lineage | None]]
+        pairs = [(values, on_axis(output.shape, shape, on, table))]
+        for j, other in enumerate(spacings):
+            pairs.append(
+                (other, _spacing(output.shape, on, other, order, even) if j == k else None)
+            )
+        outputs.append(pairs)
+    return arrange(call, *outputs)
+
+
+def _differences(n: int, order: int, *, even: bool) -> Table:
+    """Inside: both neighbours, and the cell itself when they are not equally far."""
+    reach = order  # cells beyond the first that an end reads
+    inside: list[Table] = []
+    if n > 2:
+        fold = (2, [(0, 0)], [(2, 2)])
+        inside.append(
+            row([(1, n - 2)], [(-1, -1)], [0], fold) if even else row([(1, n - 2)], [(-1, 1)], [0])
+        )
+    return rows(spread(0, 0, 0, reach), *inside, spread(n - 1, n - 1, n - 1 - reach, n - 1))
+
+
+def _spacing(out_shape: Shape, axis: int, spacing: Any, order: int, even: bool) -> Lineage:
+    """Coordinates: those of the cells used; when they are even, only the first two are used."""
+    shape = np.shape(spacing)
+    if not shape:
+        return matched(out_shape, (), {})
+    others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
+    n = shape[0]
+    if even:
+        everywhere = part([axis], [], row([(0, n - 1)], [], []))
+        return product(out_shape, shape, everywhere, read(0, 0, 1), *others)
+    table = _differences(n, order, even=False)
+    return product(out_shape, shape, part([axis], [0], table), *others)
+
+
+# --- bits ----------------------------------------------------------------------------------------
+
+
+@rule("numpy.packbits", note="each byte from eight cells")
+def packbits(call: Call) -> Lineages | None:
+    """Eight cells on the axis, or in linear order."""
+    values, axis = call.argument("a"), call.argument("axis")
+    (output,) = call.outputs
+    shape = np.shape(values)
+    if not output.size:
+        return arrange(call, [(values, None)])
+    if axis is None:
+        table = blocks(output.size, 8, math.prod(shape))
+        return arrange(call, [(values, on_line(output.shape, shape, table))])
+    axis %= len(shape)
+    table = blocks(output.shape[axis], 8, shape[axis])
+    return arrange(call, [(values, on_axis(output.shape, shape, axis, table))])
+
+
+@rule("numpy.unpackbits", note="each bit from its byte")
+def unpackbits(call: Call) -> Lineages | None:
+    """Byte ``b // 8``, as many bits as asked for."""
+    values, axis = call.argument("a"), call.argument("axis")
+    (output,) = call.outputs
+    shape = np.shape(values)
+    if not output.size or not math.prod(shape):
+        return arrange(call, [(values, None)])
+    bits = output.size if axis is None else output.shape[axis]
+    have = math.prod(shape) if axis is None else shape[axis]
+    whole, some = min(have, bits // 8), bits % 8 if bits < 8 * have else 0
+    table = rows(repeated(whole, 8), spread(8 * whole, 8 * whole + some - 1, whole, whole))
+    if axis is None:
+        return arrange(call, [(values, on_line(output.shape, shape, table))])
+    return arrange(call, [(values, on_axis(output.shape, shape, axis % len(shape), table))])
+
+
+# --- vector products, covariance, polynomials ----------------------------------------------------
+
+
+@rule("numpy.cross", "numpy.linalg.cross", note="each component from the two others of both")
+def cross(call: Call) -> Lineages | None:
+    """Vectors of three or two components on an axis; the rest is broadcast."""
+    names = ("a", "b") if call.func is np.cross else ("x1", "x2")
+    a, b = call.args[:2] if len(call.args) > 1 else (call.argument(n) for n in names)
+    axis = call.argument("axis", None if call.func is np.cross else -1)
+    (output,) = call.outputs
+    on = [call.argument(name, -1) if axis is None else axis for name in ("axisa", "axisb")]
+    out_axis = call.argument("axisc", -1) if axis is None else axis
+    sizes = [np.shape(v)[k] for v, k in zip((a, b), on, strict=True)]
+    pairs = []
+    for v, at, size, other in zip((a, b), on, sizes, sizes[::-1], strict=True):
+        table = None if sizes == [2, 2] else _components(size, other)
+        pairs.append((v, _vectors(output.shape, np.shape(v), at % np.ndim(v), out_axis, table)))
+    return arrange(call, pairs)
+
+
+def _components(size: int, other: int) -> Table:
+    """Which components of one vector make each component of the product."""
+    reads: dict[int, list[int]] = {}
+    for c in range(3):
+        i, j = (c + 1) % 3, (c + 2) % 3  # out_c = a_i b_j - a_j b_i
+        reads[c] = [x for x, y in ((i, j), (j, i)) if x < size and y < other]
+    return rows(*(spread(c, c, x, x) for c, xs in reads.items() for x in sorted(xs)))
+
+
+def _vectors(
+    out_shape: Shape, in_shape: Shape, at: int, out_axis: int, table: Table | None
+) -> Lineage:
+    rest = [i for i in range(len(in_shape)) if i != at]
+    kept = list(range(len(out_shape)))
+    parts = [read(at, 0, in_shape[at] - 1)] if table is None else []
+    if table is not None:
+        vector = kept.pop(out_axis % len(out_shape))
+        parts = [part([vector], [at], table)]
+    return _broadcast(out_shape, in_shape, kept, rest, parts)
+
+
+def _broadcast(
+    out_shape: Shape, in_shape: Shape, kept: Sequence[int], rest: Sequence[int], parts: list[Any]
+) -> Lineage:
+    """Input axes ``rest`` broadcast to the last of the output axes ``kept``."""
+    lead = len(kept) - len(rest)
+    parts = parts + [free(j, out_shape[j]) for j in kept[:lead]]
+    for j, i in zip(kept[lead:], rest, strict=True):
+        if in_shape[i] == out_shape[j]:
+            parts.append(follow(j, i, out_shape[j]))
+        else:
+            parts += [free(j, out_shape[j]), read(i, 0, 0)]
+    return product(out_shape, in_shape, *parts)

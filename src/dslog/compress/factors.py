@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dslog.compress.kernels import uses_ref
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.table import Table
 
@@ -26,11 +27,17 @@ Group = tuple[int, ...]  # axes: output j is j, input i is l + i
 _MOST_TERMS = 8
 _FEW = 16  # below this many rows there is nothing to gain
 _PIVOTS = 3
+_WINDOW = 2048
+_SLACK = 5
 
 
 def factorise(table: Table) -> tuple[Term, ...] | None:
     """Return a plain table as a union of products with at most half its rows, or None."""
     if len(table) < _FEW or table.levels:
+        return None
+    tied = _refs(table)
+    blocks = _blocks(table.num_out + table.num_in, tied)
+    if len(blocks) < 2 or (len(table) > 2 * _WINDOW and not _sample_repeats(table, blocks)):
         return None
     hashes = [_axis_hash(table, axis) for axis in range(table.num_out + table.num_in)]
     groups = _independent(table, hashes)
@@ -77,12 +84,37 @@ def _hash_of(hashes: Sequence[U64], group: Iterable[int]) -> U64:
 def _refs(table: Table) -> list[tuple[int, int]]:
     """Pairs of axes that a reference ties together."""
     l = table.num_out
-    return [
-        (j, l + i)
-        for i in range(table.num_in)
-        for j in np.unique(table.ref[:, i]).tolist()
-        if j >= 0
-    ]
+    used = uses_ref(table.ref, l)
+    return [(j, l + i) for i in range(table.num_in) for j in range(l) if used[i, j]]
+
+
+def _blocks(axes: int, tied: Sequence[tuple[int, int]]) -> list[Group]:
+    """Axes that are tied together, however far."""
+    leader = list(range(axes))
+    for x, y in tied:
+        _unite(leader, x, y)
+    return _groups(leader)
+
+
+def _sample_repeats(table: Table, blocks: Sequence[Group]) -> bool:
+    """Whether neighbouring rows look like part of a product, or of a few side by side.
+
+    In a stretch of a product the distinct values of one group times those of the others are about
+    as many as its rows; without structure they are many more.
+    """
+    start = (len(table) - _WINDOW) // 2
+    part = table.take(slice(start, start + _WINDOW))
+    hashes = [_axis_hash(part, axis) for axis in range(table.num_out + table.num_in)]
+    everything = [a for block in blocks for a in block]
+    for size in range(1, len(blocks) // 2 + 1):
+        for some in itertools.combinations(blocks, size):
+            group = [a for block in some for a in block]
+            rest = [a for a in everything if a not in group]
+            mine = len(np.unique(_hash_of(hashes, group)))
+            theirs = len(np.unique(_hash_of(hashes, rest)))
+            if mine * theirs <= _SLACK * _WINDOW:
+                return True
+    return False
 
 
 def _independent(table: Table, hashes: Sequence[U64]) -> list[Group]:
@@ -100,6 +132,10 @@ def _independent(table: Table, hashes: Sequence[U64]) -> list[Group]:
                 both = int(np.count_nonzero(equal[x] & equal[y]))
                 if count[x] * count[y] != both * n:
                     _unite(leader, x, y)
+    return _groups(leader)
+
+
+def _groups(leader: Sequence[int]) -> list[Group]:
     groups: dict[int, list[int]] = {}
     for axis, root in enumerate(leader):
         groups.setdefault(root, []).append(axis)

@@ -17,6 +17,7 @@ I64 = npt.NDArray[np.int64]
 _LEAST = 3  # two rows are always "in progression": folding them saves nothing
 _LEAST_OF_MANY = 8  # in a long table short progressions are chance, and a folded row is wider
 _MANY = 1 << 10
+_WINDOWS, _WINDOW = 12, 256
 _MOST_LEVELS = 4
 _LAGS = 9  # progressions may interleave, up to this many at a time
 _SAMPLE = 4096
@@ -25,6 +26,8 @@ _SAMPLE = 4096
 def fold(table: Table) -> Table:
     """Fold a table as far as it goes; the result means the same relation."""
     least = _LEAST if len(table) < _MANY else _LEAST_OF_MANY
+    if len(table) > _WINDOWS * _WINDOW and not _sample_folds(table, least):
+        return table
     table = _interleave(table)
     while table.levels < _MOST_LEVELS:
         folded = _fold_once(table, least)
@@ -32,6 +35,13 @@ def fold(table: Table) -> Table:
             break
         table = folded
     return table
+
+
+def _sample_folds(table: Table, least: int) -> bool:
+    """Whether any of some windows of a long table folds."""
+    starts = np.linspace(0, len(table) - _WINDOW, _WINDOWS).astype(np.int64)
+    windows = (_interleave(table.take(slice(at, at + _WINDOW))) for at in starts.tolist())
+    return any(len(_fold_once(window, least)) < len(window) for window in windows)
 
 
 def _fold_once(table: Table, least: int) -> Table:

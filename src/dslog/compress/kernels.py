@@ -114,9 +114,17 @@ def chain_cells(
 
 @njit(cache=True)
 def write_chains(
-    rel: I64, l: int, head: I64, times: I64, length: I64, axis: I8, pattern: I8, rows: I64
+    rel: I64,
+    l: int,
+    head: I64,
+    times: I64,
+    length: I64,
+    axis: I8,
+    pattern: I8,
+    rows: I64,
+    refs: I64,
 ) -> None:
-    """Write the rows of the chains that ``chain_cells`` found."""
+    """Write the rows and refs of the chains that ``chain_cells`` found."""
     m = rel.shape[1] - l
     for k in range(rows.shape[0]):
         s = head[k]
@@ -137,7 +145,19 @@ def write_chains(
                 hi -= rel[s, l - 1]
             rows[k, 2 * l + i] = lo
             rows[k, 2 * l + m + i] = hi
-            rows[k, 2 * l + 2 * m + i] = ref
+            refs[k, i] = ref
+
+
+@njit(cache=True)
+def write_cells(rel: I64, l: int, rows: I64, refs: I64) -> None:
+    """Write a row for each pair of a relation."""
+    m = rel.shape[1] - l
+    for r in range(rel.shape[0]):
+        for j in range(l):
+            rows[r, j] = rows[r, l + j] = rel[r, j]
+        for i in range(m):
+            rows[r, 2 * l + i] = rows[r, 2 * l + m + i] = rel[r, l + i]
+            refs[r, i] = -1
 
 
 @njit(cache=True)
@@ -401,12 +421,13 @@ def _first_at_or_after(rows: I64, l: int, target: I64) -> int:
 
 
 @njit(cache=True)
-def sample_links(rows: I64, l: int, m: int, j: int, samples: I64) -> int:
+def sample_links(rows: I64, refs: I64, l: int, j: int, samples: I64) -> int:
     """Count the sampled rows that some row continues on output axis j.
 
     The rows must be sorted by their lower ends on the output axes and hold no relation to j yet.
     """
     hits = 0
+    m = refs.shape[1]
     target = np.empty(l, np.int64)
     for p in samples:
         for k in range(l):
@@ -416,10 +437,10 @@ def sample_links(rows: I64, l: int, m: int, j: int, samples: I64) -> int:
         while r < rows.shape[0] and rows[r, j] == target[j] and _same_others(rows, l, j, p, r):
             agree = True
             for i in range(m):
-                lo, hi, ref = 2 * l + i, 2 * l + m + i, 2 * l + 2 * m + i
+                lo, hi = 2 * l + i, 2 * l + m + i
                 d = rows[r, lo] - rows[p, lo]
-                moved = d == rows[r, j] - rows[p, j] and rows[p, ref] == -1
-                if rows[r, ref] != rows[p, ref] or rows[r, hi] - rows[p, hi] != d:
+                moved = d == rows[r, j] - rows[p, j] and refs[p, i] == -1
+                if refs[r, i] != refs[p, i] or rows[r, hi] - rows[p, hi] != d:
                     agree = False
                 elif d != 0 and not moved:
                     agree = False
@@ -431,11 +452,22 @@ def sample_links(rows: I64, l: int, m: int, j: int, samples: I64) -> int:
 
 
 @njit(cache=True)
-def make_relative(rows: I64, l: int, m: int, i: int, j: int) -> None:
+def make_relative(rows: I64, refs: I64, l: int, i: int, j: int) -> None:
     """Write input i relative to output axis j in every row where that changes nothing."""
-    lo, hi, ref = 2 * l + i, 2 * l + m + i, 2 * l + 2 * m + i
+    lo, hi = 2 * l + i, 2 * l + refs.shape[1] + i
     for r in range(rows.shape[0]):
-        if rows[r, ref] == -1 and rows[r, j] == rows[r, l + j]:
-            rows[r, ref] = j
+        if refs[r, i] == -1 and rows[r, j] == rows[r, l + j]:
+            refs[r, i] = j
             rows[r, lo] -= rows[r, j]
             rows[r, hi] -= rows[r, j]
+
+
+@njit(cache=True)
+def uses_ref(refs: I64, l: int) -> npt.NDArray[np.bool_]:
+    """Which output axes each input refers to in some row."""
+    used = np.zeros((refs.shape[1], l), np.bool_)
+    for r in range(refs.shape[0]):
+        for i in range(refs.shape[1]):
+            if refs[r, i] >= 0:
+                used[i, refs[r, i]] = True
+    return used

@@ -15,6 +15,7 @@ We write ``a = b + offset``; the paper's text and its tables disagree on the sig
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,8 +30,9 @@ _KEY_LIMIT = float(1 << 62)
 _FEW = 64  # rows that are kept as readable text
 _SETTLE = 64
 _MANY = 1 << 15
+_MOSTLY = 0.9
 _SAMPLES = 2048
-_MOST_INPUTS = 8  # patterns are bit sets over the inputs; above this, only few are tried
+_MOST_INPUTS = 6  # patterns of moving inputs are an int8 of bits
 
 
 def provrc(
@@ -45,17 +47,20 @@ def provrc(
         return Table.empty(l, m)
     if l + m == 0:
         return Table.plain(0, 0, np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64))
-    status, rows = _one_pass(relation, l)
+    cells = -1 if thorough else math.prod(out_shape)
+    status, table = _one_pass(relation, l, m, cells)
     if status == kernels.UNSORTED:
         relation = sort_unique(relation, [*out_shape, *in_shape])
-        status, rows = _one_pass(relation, l)
+        status, table = _one_pass(relation, l, m, cells)
     if status == kernels.SORTED:
-        rows = _output_passes(rows, l, m, range(l - 2, -1, -1), thorough=thorough)
-    else:
-        rows = _rows_of_runs(relation, l, m)
-        rows = _input_passes(rows, l, m, range(m - 2, -1, -1))
-        rows = _output_passes(rows, l, m, range(l - 1, -1, -1))
-    return _to_table(rows, l, m)
+        axes = [j for j in range(l - 2, -1, -1) if thorough or _may_merge(table, j)]
+        if axes and len(table) > 1:
+            rows = np.concatenate([table.rows, table.ref], axis=1)
+            return _to_table(_output_passes(rows, l, m, axes), l, m)
+        return _settled(table)
+    rows = _rows_of_runs(relation, l, m)
+    rows = _input_passes(rows, l, m, range(m - 2, -1, -1))
+    return _to_table(_output_passes(rows, l, m, range(l - 1, -1, -1)), l, m)
 
 
 def provrc_ranges(table: Table) -> Table:
@@ -74,50 +79,57 @@ def provrc_ranges(table: Table) -> Table:
 
 def _to_table(rows: I64, l: int, m: int) -> Table:
     rows = sort_rows(rows, [*range(l), *range(2 * l, 2 * l + m)])
-    if len(rows) > _FEW:
-        _settle_refs(rows, l, m)
     width = 2 * (l + m)
-    return Table.plain(l, m, rows[:, :width], rows[:, width:])
+    return _settled(Table.plain(l, m, rows[:, :width], rows[:, width:]))
 
 
-def _settle_refs(rows: I64, l: int, m: int) -> None:
+def _settled(table: Table) -> Table:
     """Let rows of one output cell, whose inputs are both absolute and relative, follow the others.
 
     Columns then stay in step: an input that some rows have relative to axis j, or that is always
     the same distance from it, becomes relative to j wherever the row has one cell there.
     """
-    sample = rows[np.linspace(0, len(rows) - 1, _SETTLE).astype(np.int64)]
+    if len(table) <= _FEW:
+        return table
+    l, m = table.num_out, table.num_in
+    sample = table.take(np.linspace(0, len(table) - 1, _SETTLE).astype(np.int64))
     for i in range(m):
-        ref = 2 * l + 2 * m + i
         for j in range(l):
-            distance = sample[:, 2 * l + i] - sample[:, j]
-            absolute = sample[:, ref] == -1
-            steady = absolute.all() and (distance == distance[0]).all()
-            if not steady and not (sample[:, ref] == j).any():
-                continue
-            kernels.make_relative(rows, l, m, i, j)
-            break
+            distance = sample.in_lo[:, i] - sample.out_lo[:, j]
+            steady = (sample.ref[:, i] == -1).all() and (distance == distance[0]).all()
+            if steady or (sample.ref[:, i] == j).any():
+                kernels.make_relative(table.rows, table.ref, l, i, j)
+                break
+    return table
 
 
-def _one_pass(relation: I64, l: int) -> tuple[int, I64]:
-    n, c = relation.shape
-    m = c - l
-    if m > _MOST_INPUTS - 2:
-        return _check_order(relation)
+def _one_pass(relation: I64, l: int, m: int, cells: int = -1) -> tuple[int, Table]:
+    n = len(relation)
+    if m > _MOST_INPUTS:
+        return _check_order(relation), Table.empty(l, m)
     head, times, length = (np.empty(n, np.int64) for _ in range(3))
     axis, pattern = (np.empty(n, np.int8) for _ in range(2))
     status, k = kernels.chain_cells(relation, l, head, times, length, axis, pattern)
-    rows = np.empty((k, 2 * l + 3 * m), np.int64)
-    kernels.write_chains(relation, l, head, times, length, axis, pattern, rows)
-    return status, rows
+    if cells == n and k > _MOSTLY * n:
+        # one input cell for each output cell and hardly a chain: then let the outputs be all cells
+        # in order, which need not be written down
+        table = _blank(n, l, m)
+        kernels.write_cells(relation, l, table.rows, table.ref)
+        return status, table
+    table = _blank(k, l, m)
+    kernels.write_chains(relation, l, head, times, length, axis, pattern, table.rows, table.ref)
+    return status, table
 
 
-def _check_order(relation: I64) -> tuple[int, I64]:
+def _blank(n: int, l: int, m: int) -> Table:
+    return Table.plain(l, m, np.empty((n, 2 * (l + m)), np.int64), np.empty((n, m), np.int64))
+
+
+def _check_order(relation: I64) -> int:
     columns = np.arange(relation.shape[1])
     ordered = kernels.is_sorted(relation, columns)
     repeats = ordered and bool((relation[1:] == relation[:-1]).all(axis=1).any())
-    status = kernels.SEVERAL if ordered and not repeats else kernels.UNSORTED
-    return status, relation
+    return kernels.SEVERAL if ordered and not repeats else kernels.UNSORTED
 
 
 def _rows_of_runs(relation: I64, l: int, m: int) -> I64:
@@ -146,22 +158,20 @@ def _input_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
     return rows
 
 
-def _output_passes(rows: I64, l: int, m: int, axes: Sequence[int], *, thorough: bool = True) -> I64:
+def _output_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
     """Step 2: merge along output axes, in the given order."""
     for j in axes:
-        if len(rows) < 2:
-            break
-        if thorough or len(rows) < _MANY or _sample_merges(rows, l, m, j):
+        if len(rows) > 1:
             rows = _output_pass(rows, l, m, j)
     return rows
 
 
-def _sample_merges(rows: I64, l: int, m: int, j: int) -> bool:
-    outs = np.arange(l, dtype=np.int64)
-    if not kernels.is_sorted(rows, outs):
+def _may_merge(table: Table, j: int) -> bool:
+    """Whether a pass along axis j is worth it: some row of a sample merges, or rows are few."""
+    if len(table) < _MANY:
         return True
-    samples = np.linspace(0, len(rows) - 1, _SAMPLES).astype(np.int64)
-    return kernels.sample_links(rows, l, m, j, samples) > 0
+    samples = np.linspace(0, len(table) - 1, _SAMPLES).astype(np.int64)
+    return kernels.sample_links(table.rows, table.ref, table.num_out, j, samples) > 0
 
 
 def _output_pass(rows: I64, l: int, m: int, j: int) -> I64:

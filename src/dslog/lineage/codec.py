@@ -18,7 +18,7 @@ written stands under ``"w"`` (see ``dslog.lineage.bits``).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from dslog.lineage.bits import Spec, decode_column, encode_column
 from dslog.lineage.factor import Factor, Shape, Term
-from dslog.lineage.kernels import all_cells, gapless, is_constant
+from dslog.lineage.kernels import all_cells, difference, gapless, is_constant
 from dslog.lineage.table import Table
 
 I64 = npt.NDArray[np.int64]
@@ -175,20 +175,33 @@ def _ends(value: Json) -> tuple[int, int]:
 # --- many rows: columns --------------------------------------------------------------------------
 
 
-def table_columns(table: Table) -> dict[str, I64]:
-    """Return the attributes of a table as named columns: ends, widths, refs, folds."""
+def column_names(l: int, m: int, levels: int) -> list[str]:
+    """Return the names of a table's attributes: ends, widths, refs, folds."""
+    axes = [name for name, _, _ in _axis_columns(l, m)]
+    names = [name + part for name in axes for part in ("", "w")]
+    names += [f"a{i}r" for i in range(m)]
+    for k in range(levels):
+        names += [f"n{k}", *(f"s{k}{name}{part}" for name in axes for part in ("", "w"))]
+    return names
+
+
+def table_columns(table: Table, left_out: Collection[str] = ()) -> dict[str, I64]:
+    """Return the attributes of a table as named columns; a width that never varies has one value."""
     l, m = table.num_out, table.num_in
     columns: dict[str, I64] = {}
     for name, lo, hi in _axis_columns(l, m):
-        columns[name] = table.rows[:, lo]
-        columns[f"{name}w"] = table.rows[:, hi] - table.rows[:, lo]
+        if name not in left_out:
+            columns[name] = table.rows[:, lo]
+        if f"{name}w" not in left_out:
+            columns[f"{name}w"] = difference(table.rows, hi, lo)
     for i in range(m):
         columns[f"a{i}r"] = table.ref[:, i]
     for k in range(table.levels):
         columns[f"n{k}"] = table.count[:, k]
+        steps = np.ascontiguousarray(table.step[:, k])
         for name, lo, hi in _axis_columns(l, m):
-            columns[f"s{k}{name}"] = table.step[:, k, lo]
-            columns[f"s{k}{name}w"] = table.step[:, k, hi] - table.step[:, k, lo]
+            columns[f"s{k}{name}"] = steps[:, lo]
+            columns[f"s{k}{name}w"] = difference(steps, hi, lo)
     return columns
 
 
@@ -217,13 +230,14 @@ def _encode_columns(
     table: Table, out_sizes: Sequence[int], item: dict[str, Json], blobs: list[pa.Table]
 ) -> None:
     """Write a table's constants into the header item and its columns into blobs."""
-    columns = table_columns(table)
     constants: dict[str, Json] = {}
     cells = _implied_cells(table, out_sizes)
+    left_out: set[str] = set()
     if cells:
         constants["cells"] = cells
-        for j in range(table.num_out):
-            del columns[f"b{j}"]
+        left_out = {f"b{j}" for j in range(table.num_out)}
+        left_out |= {f"{name}w" for name in left_out} if cells == "all" else set()
+    columns = table_columns(table, left_out)
     arrays: dict[str, pa.Array] = {}
     specs: dict[str, Spec] = {}
     for name, column in columns.items():
@@ -267,7 +281,7 @@ def _decode_columns(
     n, levels, constants = item["n"], item.get("k", 0), item["c"]
     specs = item.get("w", {})
     columns: dict[str, I64] = {}
-    for name in table_columns(_no_rows(l, m, levels)):
+    for name in column_names(l, m, levels):
         if name in specs:
             columns[name] = decode_column(name, specs[name], blobs[item["blob"]], n)
         else:
@@ -278,15 +292,3 @@ def _decode_columns(
     elif constants.get("cells") == "next":
         columns["b0"] = np.cumsum(columns["b0w"] + 1) - columns["b0w"] - 1
     return columns_table(columns, l, m, levels)
-
-
-def _no_rows(l: int, m: int, levels: int) -> Table:
-    width = 2 * (l + m)
-    return Table(
-        l,
-        m,
-        np.zeros((0, width), np.int64),
-        np.zeros((0, m), np.int64),
-        np.zeros((0, levels), np.int64),
-        np.zeros((0, levels, width), np.int64),
-    )

@@ -383,3 +383,18 @@ def gapless(rows: I64) -> bool:
             return False
         at = rows[r, 1] + 1
     return True
+
+
+@njit(cache=True)
+def difference(rows: I64, x: int, y: int) -> I64:
+    """Column x minus column y; a single value when it is the same in every row."""
+    n = rows.shape[0]
+    steady = True
+    for r in range(n):
+        if rows[r, x] - rows[r, y] != rows[0, x] - rows[0, y]:
+            steady = False
+            break
+    out = np.empty(min(n, 1) if steady else n, np.int64)
+    for r in range(len(out)):
+        out[r] = rows[r, x] - rows[r, y]
+    return out

@@ -13,8 +13,8 @@ from dslog.lineage.factor import Shape
 class Recorder(Protocol):
     """Takes note of operations: a store's session, or a group of calls that become one."""
 
-    def node(self, shape: Shape, base: str, suffix: str) -> Node:
-        """Make a node for a result that is not recorded yet."""
+    def node(self, shape: Shape, name: str, base: str) -> Node:
+        """Make a node for a result that is not recorded yet; the name gets a number if taken."""
         ...
 
     def record(

@@ -40,12 +40,12 @@ class Session:
         """The catalog behind the store."""
         return self._batch.catalog
 
-    def node(self, shape: Shape, base: str, suffix: str) -> Node:
+    def node(self, shape: Shape, name: str, base: str) -> Node:
         """Make a node for a result; it is in the store once an operation with it is."""
         with self._lock:
-            name = self._fresh(f"{base}.{suffix}")
-            self._names.add(name)
-        return Node(name, shape, base, self)
+            free = self._fresh(name)
+            self._names.add(free)
+        return Node(free, shape, base, self)
 
     def source(self, shape: Shape, name: str | None) -> Node:
         """Make the node of an array that the user brings; a stored one of that name goes on."""

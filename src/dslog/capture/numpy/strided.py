@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.capture.numpy.call import Array
+from dslog.capture.numpy.indexrun import pairs_of_cells
 from dslog.capture.numpy.structured import affine, linear, same_order
+from dslog.compress.encoder import compress
 from dslog.lineage.factor import Shape
 from dslog.lineage.lineage import Lineage
 
@@ -79,12 +81,44 @@ def view_lineage(view: Array, parent: Array) -> Lineage | None:
     return linear(view.shape, parent.shape, first, steps)
 
 
-def positions(view: Array, parent: Array) -> I64 | None:
-    """Return the C-order position in the parent of each cell of a view, if that can be told."""
+def lineage_of_view(view: Array, parent: Array) -> Lineage | None:
+    """Return the lineage of a view from its parent, by formula or cell by cell.
+
+    None when the parent's own cells overlap, so that an address does not tell the cell.
+    """
+    if view.itemsize <= parent.itemsize and (formula := view_lineage(view, parent)) is not None:
+        return formula
+    touched = touches(view, parent)
+    if touched is None:
+        return None
+    pairs = pairs_of_cells(touched[0], view.shape, touched[1], parent.shape)
+    return compress(pairs, view.shape, parent.shape)
+
+
+def touches(view: Array, parent: Array) -> tuple[I64, I64] | None:
+    """Return C-order positions of cells of a view, and of cells of its parent with the same bytes.
+
+    Cells of a view may be larger than its parent's, after ``view(dtype)``.
+    """
+    step = parent.itemsize if view.itemsize % parent.itemsize == 0 else 1
+    shifts = range(0, view.itemsize, step) if view.itemsize > parent.itemsize else range(1)
+    found = [positions(view, parent, shift) for shift in shifts]
+    known = [each.reshape(-1) for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    cells = np.tile(np.arange(view.size, dtype=np.int64), len(known))
+    return cells, np.concatenate(known)
+
+
+def positions(view: Array, parent: Array, shift: int = 0) -> I64 | None:
+    """Return the C-order position in the parent of each cell of a view, if that can be told.
+
+    ``shift`` looks some bytes into each cell.
+    """
     axes = _nested(parent)
     if axes is None:
         return None
-    offsets = np.full(view.shape, _first(view) - _lowest(parent), np.int64)
+    offsets = np.full(view.shape, _first(view) + shift - _lowest(parent), np.int64)
     for axis, (size, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
         ramp = np.arange(size, dtype=np.int64) * stride
         offsets += ramp.reshape([-1 if k == axis else 1 for k in range(view.ndim)])

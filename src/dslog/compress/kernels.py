@@ -31,8 +31,8 @@ def is_sorted(rows: I64, columns: I64) -> bool:
 def _run_step(rel: I64, r: int, l: int) -> int:
     """Compare a sorted relation's row with the one before.
 
-    Returns the input column that alone grew by one; -1 for another cell; -2 for another place in the
-    same cell; -3 when out of order or equal.
+    Returns the input column that alone grew by one; -1 for another cell; -2 for another place in
+    the same cell; -3 when out of order or equal.
     """
     c = rel.shape[1]
     j = 0
@@ -369,7 +369,7 @@ def progressions(rows: I64, ref: I64, head: I64, times: I64, least: I64) -> int:
     into ``ref``). A progression has at least ``least`` of its first row. Writes the first row and
     the length of each; a row in none has length 1.
     """
-    n, c = rows.shape
+    n = rows.shape[0]
     k = 0
     r = 0
     while r < n:
@@ -440,10 +440,8 @@ def sample_links(rows: I64, refs: I64, l: int, j: int, samples: I64) -> int:
                 lo, hi = 2 * l + i, 2 * l + m + i
                 d = rows[r, lo] - rows[p, lo]
                 moved = d == rows[r, j] - rows[p, j] and refs[p, i] == -1
-                if refs[r, i] != refs[p, i] or rows[r, hi] - rows[p, hi] != d:
-                    agree = False
-                elif d != 0 and not moved:
-                    agree = False
+                same = refs[r, i] == refs[p, i] and rows[r, hi] - rows[p, hi] == d
+                agree &= same and (d == 0 or moved)
             if agree:
                 hits += 1
                 break

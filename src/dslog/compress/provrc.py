@@ -133,11 +133,9 @@ def _check_order(relation: I64) -> int:
 
 
 def _rows_of_runs(relation: I64, l: int, m: int) -> I64:
-    starts = np.empty(len(relation), np.int64)
+    starts = np.arange(len(relation))
     if m:
         starts = starts[: kernels.last_axis_runs(relation, starts)]
-    else:
-        starts = np.arange(len(relation))
     first = relation[starts]
     rows = np.empty((len(starts), 2 * l + 3 * m), np.int64)
     rows[:, :l] = rows[:, l : 2 * l] = first[:, :l]

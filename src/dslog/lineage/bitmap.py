@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dslog.cells.boxes import unpaint
 from dslog.lineage.factor import Term
 from dslog.lineage.join import join
 from dslog.lineage.table import Table
-from dslog.cells.boxes import unpaint
 
 I64 = npt.NDArray[np.int64]
 _MANY = 256  # with fewer rows, boxes are as good
@@ -54,4 +54,5 @@ def _single(table: Table, *, backward: bool) -> npt.NDArray[np.bool_]:
     because one input cell forces every output axis that it refers to.
     """
     lo, hi = (table.bounds[0], table.bounds[1]) if backward else (table.bounds[2], table.bounds[3])
-    return (lo == hi).all(axis=1)
+    single: npt.NDArray[np.bool_] = (lo == hi).all(axis=1)
+    return single

@@ -5,11 +5,12 @@ A header looks like this (sum over axis 1 of a 3 x 2 array)::
     [[{"r":[[[[0,2]],["b0",[0,1]]]]}]]
 
 that is: terms, each a list of factors, each with its rows ``[outputs, inputs, folds]``. An interval
-is ``[lo, hi]``, or ``lo`` alone for one cell. A relative input is ``"b0"``, ``["b0", lo, hi]`` or
-``["b0", lo]``. A fold is ``[count, {"b0": step, "a0": [step of lo, step of hi]}]``, outermost first.
+is ``[lo, hi]``, or ``lo`` alone for one cell. A relative input is ``"b0"``, ``["b0", lo, hi]``
+or ``["b0", lo]``. A fold is ``[count, {"b0": step, "a0": [step of lo, step of hi]}]``, outermost
+first.
 
 A table of many rows goes to a blob instead, with one column per attribute that varies: lower ends
-``b0``, ``a0``; widths ``b0w``, ``a0w``; refs ``a0r``; fold counts ``n0`` and steps ``s0b0``, ``s0a0``.
+``b0``, ``a0``; widths ``b0w``, ``a0w``; refs ``a0r``; fold counts ``n0`` and steps ``s0b0``.
 Constants stay in the header, and so do output cells that are simply all cells in C order
 (``"cells":"all"``) or that follow each other without a gap (``"cells":"next"``). How each column is
 written stands under ``"w"`` (see ``dslog.lineage.bits``).
@@ -153,12 +154,8 @@ def _decode_rows(items: Json, l: int, m: int) -> Table:
         for j, out in enumerate(item[0]):
             rows[r, j], rows[r, l + j] = _ends(out)
         for i, inp in enumerate(item[1]):
-            if isinstance(inp, str):
-                inp = [inp, 0]
-            if isinstance(inp, list) and isinstance(inp[0], str):
-                ref[r, i] = int(inp[0][1:])
-                inp = [inp[1], inp[-1]]
-            rows[r, 2 * l + i], rows[r, 2 * l + m + i] = _ends(inp)
+            ref[r, i], ends = _decode_input(inp)
+            rows[r, 2 * l + i], rows[r, 2 * l + m + i] = ends
         folds = item[2] if len(item) > 2 else []
         for k, (times, steps) in enumerate(folds, start=levels - len(folds)):
             count[r, k] = times
@@ -166,6 +163,15 @@ def _decode_rows(items: Json, l: int, m: int) -> Table:
                 lo, hi = columns[name]
                 step[r, k, lo], step[r, k, hi] = _ends(ends)
     return Table(l, m, rows, ref, count, step)
+
+
+def _decode_input(value: Json) -> tuple[int, tuple[int, int]]:
+    """The ref and the ends of an input, as ``_encode_row`` wrote it."""
+    if isinstance(value, str):
+        return int(value[1:]), (0, 0)
+    if isinstance(value, list) and isinstance(value[0], str):
+        return int(value[0][1:]), (value[1], value[-1])
+    return -1, _ends(value)
 
 
 def _ends(value: Json) -> tuple[int, int]:
@@ -186,7 +192,7 @@ def column_names(l: int, m: int, levels: int) -> list[str]:
 
 
 def table_columns(table: Table, left_out: Collection[str] = ()) -> dict[str, I64]:
-    """Return the attributes of a table as named columns; a width that never varies has one value."""
+    """Return a table's attributes as named columns; a width that never varies has one value."""
     l, m = table.num_out, table.num_in
     columns: dict[str, I64] = {}
     for name, lo, hi in _axis_columns(l, m):

@@ -9,13 +9,14 @@ from dslog.lineage.factor import Factor, Shape, Term
 _SHOWN = 8
 
 
-def describe_terms(
-    terms: Sequence[Term], out_shape: Shape, in_shape: Shape, *, swapped: bool = False
-) -> str:
-    """Describe a union of products, a line per row, the first few rows of each table."""
+def describe_terms(terms: Sequence[Term], *, swapped: bool = False) -> str:
+    """Describe a union of products, a line per row, the first few rows of each table.
+
+    ``swapped`` says that the rows' absolute side is the input array.
+    """
     if not terms:
         return "no cells are related"
-    out, inp = ("a", "b") if swapped else ("b", "a")
+    letters = ("a", "b") if swapped else ("b", "a")
     lines: list[str] = []
     for k, term in enumerate(terms):
         if len(terms) > 1:
@@ -23,96 +24,99 @@ def describe_terms(
         for n, factor in enumerate(term):
             if n:
                 lines.append("and, independently,")
-            lines += _describe_factor(factor, out_shape, in_shape, out, inp)
+            lines += _describe_factor(factor, *letters)
     return "\n".join(lines)
 
 
-def _describe_factor(
-    factor: Factor, out_shape: Shape, in_shape: Shape, out: str, inp: str
-) -> list[str]:
-    table = factor.table
-    out_names = (
-        [_flat_name(out, factor.out_axes)]
-        if factor.out_flat
-        else [f"{out}{j}" for j in factor.out_axes]
-    )
-    in_names = (
-        [_flat_name(inp, factor.in_axes)]
-        if factor.in_flat
-        else [f"{inp}{i}" for i in factor.in_axes]
-    )
-    lines = [_describe_row(factor, r, out_names, in_names) for r in range(min(len(table), _SHOWN))]
-    if len(table) > _SHOWN:
-        lines.append(f"... {len(table) - _SHOWN} more rows")
+def _describe_factor(factor: Factor, out: str, inp: str) -> list[str]:
+    outs = _names(out, factor.out_axes, factor.out_flat)
+    ins = _names(inp, factor.in_axes, factor.in_flat)
+    n = len(factor.table)
+    lines = [_Row(factor, r, outs, ins).text() for r in range(min(n, _SHOWN))]
+    if n > _SHOWN:
+        lines.append(f"... {n - _SHOWN} more rows")
     return lines
 
 
-def _flat_name(letter: str, axes: Shape) -> str:
-    return "linear(" + ", ".join(f"{letter}{k}" for k in axes) + ")"
+def _names(letter: str, axes: Shape, flat: bool) -> list[str]:
+    names = [f"{letter}{k}" for k in axes]
+    return [f"linear({', '.join(names)})"] if flat else names
 
 
-def _describe_row(factor: Factor, r: int, out_names: list[str], in_names: list[str]) -> str:
-    table = factor.table
-    l, m = table.num_out, table.num_in
-    row, ref = table.rows[r].tolist(), table.ref[r].tolist()
-    folds = [(int(table.count[r, k]), table.step[r, k].tolist()) for k in range(table.levels)]
-    folds = [f for f in folds if f[0] > 1]
-    solved = _solve(folds, row, l) if len(folds) == 1 else None
-    lefts, rights = [], []
-    for i in range(m):
-        base = out_names[ref[i]] if ref[i] >= 0 else ""
-        ends = []
-        for c in (2 * l + i, 2 * l + m + i):
-            if solved is None:
-                ends.append(_sum(base, row[c], [(s[c], f"t{k}") for k, (_, s) in enumerate(folds)]))
-            else:
-                j, slope = solved
-                step = folds[0][1][c] * slope
-                ends.append(_sum(base, row[c] - step * row[j], [(step, out_names[j])]))
-        lefts.append(
-            f"{in_names[i]} = {ends[0]}"
-            if ends[0] == ends[1]
-            else f"{in_names[i]} in [{ends[0]}, {ends[1]}]"
-        )
-    for j in range(l):
-        if solved is not None and solved[0] == j:
-            last = row[j] + (folds[0][0] - 1) * folds[0][1][j]
-            rights.append(f"{out_names[j]} in [{min(row[j], last)}, {max(row[j], last)}]")
-            continue
-        ends = [
-            _sum("", row[c], [(s[c], f"t{k}") for k, (_, s) in enumerate(folds)])
-            for c in (j, l + j)
-        ]
-        rights.append(
-            f"{out_names[j]} = {ends[0]}"
-            if ends[0] == ends[1]
-            else f"{out_names[j]} in [{ends[0]}, {ends[1]}]"
-        )
-    if solved is None:
-        rights += [f"t{k} in [0, {count - 1}]" for k, (count, _) in enumerate(folds)]
-    left = ", ".join(lefts) or "every pair"
-    return f"{left}, for {', '.join(rights)}" if rights else left
+class _Row:
+    """One row, ready to be put into words."""
+
+    def __init__(self, factor: Factor, r: int, outs: list[str], ins: list[str]) -> None:
+        table = factor.table
+        self.l, self.m = table.num_out, table.num_in
+        self.outs, self.ins = outs, ins
+        self.row: list[int] = table.rows[r].tolist()
+        self.ref: list[int] = table.ref[r].tolist()
+        folds = zip(table.count[r].tolist(), table.step[r].tolist(), strict=True)
+        self.folds: list[tuple[int, list[int]]] = [fold for fold in folds if fold[0] > 1]
+        self.walker = self._find_walker()
+
+    def text(self) -> str:
+        ins = [self._input(i) for i in range(self.m)]
+        outs = [self._output(j) for j in range(self.l)]
+        if self.walker is None:
+            outs += [f"t{k} in [0, {count - 1}]" for k, (count, _) in enumerate(self.folds)]
+        left = ", ".join(ins) or "every pair"
+        return f"{left}, for {', '.join(outs)}" if outs else left
+
+    def _find_walker(self) -> int | None:
+        """An output axis that walks one cell per t, so that t can be written by it."""
+        if len(self.folds) != 1:
+            return None
+        step = self.folds[0][1]
+        moving = [j for j in range(self.l) if step[j] or step[self.l + j]]
+        if len(moving) != 1:
+            return None
+        (j,) = moving
+        one_cell = self.row[j] == self.row[self.l + j] and step[j] == step[self.l + j]
+        return j if one_cell and abs(step[j]) == 1 else None
+
+    def _input(self, i: int) -> str:
+        base = self.outs[self.ref[i]] if self.ref[i] >= 0 else ""
+        first = 2 * self.l + i
+        return _within(self.ins[i], *(self._end(c, base) for c in (first, first + self.m)))
+
+    def _output(self, j: int) -> str:
+        if self.walker == j:
+            count, step = self.folds[0]
+            ends = sorted((self.row[j], self.row[j] + (count - 1) * step[j]))
+            return f"{self.outs[j]} in [{ends[0]}, {ends[1]}]"
+        return _within(self.outs[j], self._end(j, ""), self._end(self.l + j, ""))
+
+    def _end(self, c: int, base: str) -> str:
+        """A column's value as a formula in t, or in the output axis that walks along."""
+        if self.walker is None:
+            steps = [(step[c], f"t{k}") for k, (_, step) in enumerate(self.folds)]
+            return _sum(base, self.row[c], steps)
+        step = self.folds[0][1]
+        slope = step[c] * step[self.walker]
+        constant = self.row[c] - slope * self.row[self.walker]
+        return _sum(base, constant, [(slope, self.outs[self.walker])])
 
 
-def _solve(folds: list[tuple[int, list[int]]], row: list[int], l: int) -> tuple[int, int] | None:
-    """Find an output axis that walks by one cell per t, so that t can be written by it."""
-    step = folds[0][1]
-    for j in range(l):
-        if step[j] == step[l + j] and abs(step[j]) == 1 and row[j] == row[l + j]:
-            others = [k for k in range(l) if k != j and (step[k] or step[l + k])]
-            return None if others else (j, step[j])
-    return None
+def _within(name: str, low: str, high: str) -> str:
+    return f"{name} = {low}" if low == high else f"{name} in [{low}, {high}]"
 
 
 def _sum(base: str, constant: int, terms: list[tuple[int, str]]) -> str:
-    """Write base + constant + sum of factor * name, in the order people would."""
-    positive, negative = [base] if base else [], []
+    """Write base + factors * names + constant, in the order people would.
+
+    >>> _sum("", 999, [(-1, "b0")]), _sum("b0", -1, [(2, "t0")])
+    ('999 - b0', 'b0 + 2*t0 - 1')
+    """
+    positive = [base] if base else []
+    negative: list[str] = []
     for factor, name in terms:
         if factor:
             word = name if abs(factor) == 1 else f"{abs(factor)}*{name}"
             (positive if factor > 0 else negative).append(word)
     if constant > 0 or not (positive or negative):
-        positive.insert(0 if not positive else len(positive), str(constant))
+        positive.append(str(constant))
     elif constant < 0:
         negative.append(str(-constant))
     text = " + ".join(positive)

@@ -83,7 +83,7 @@ def _slack(step: I64, count: I64, level: int, plus: int, minus: int) -> int:
 def _narrow(
     vec: I64, step: I64, count: I64, level: int, plus: int, minus: int, b: int, t0: int, t1: int
 ) -> tuple[int, int]:
-    """Narrow ``[t0, t1]`` by ``vec[plus] - vec[minus] <= b`` at some setting of the inner levels."""
+    """Narrow ``[t0, t1]`` by ``vec[plus] - vec[minus] <= b`` for some t of the inner levels."""
     a = _slack(step, count, level, plus, minus)
     s = 0
     if plus >= 0:
@@ -145,7 +145,7 @@ def _narrow_sum(
     t0: int,
     t1: int,
 ) -> tuple[int, int]:
-    """Narrow ``[t0, t1]`` by ``sign * (vec[x] + vec[y]) <= b`` at some setting of the inner levels."""
+    """Narrow ``[t0, t1]`` by ``sign * (vec[x] + vec[y]) <= b`` for some t of the inner levels."""
     a = sign * (vec[x] + vec[y])
     s = sign * (step[level, x] + step[level, y])
     for k in range(level + 1, step.shape[0]):

@@ -104,7 +104,7 @@ class Lineage:
 
     def describe(self) -> str:
         """Say in words and formulas what the rows mean."""
-        return describe_terms(self.terms, *self._sides, swapped=self.orientation == "forward")
+        return describe_terms(self.terms, swapped=self.orientation == "forward")
 
     def backward(self, cells: CellSet) -> CellSet:
         """Return the input cells that made the given output cells."""

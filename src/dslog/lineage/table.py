@@ -69,7 +69,7 @@ class Table:
     @property
     def levels(self) -> int:
         """The number of fold levels K."""
-        return self.count.shape[1]
+        return int(self.count.shape[1])
 
     @property
     def width(self) -> int:

@@ -73,8 +73,8 @@ def _from_array(source: Any, names: Sequence[str]) -> I64:
         array = np.zeros((array.shape[0] if array.ndim == 2 else 0, len(names)), np.int64)
     if array.ndim != 2 or array.shape[1] != len(names):
         msg = (
-            f"the relation has shape {array.shape}, but (n, {len(names)}) is needed: one column for "
-            f"each of {', '.join(names) or 'no axes'}"
+            f"the relation has shape {array.shape}, but (n, {len(names)}) is needed: one column "
+            f"for each of {', '.join(names) or 'no axes'}"
         )
         raise RelationError(msg)
     if array.dtype.kind not in "iu":

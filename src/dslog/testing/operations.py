@@ -73,10 +73,10 @@ def matmul(n: int, k: int, m: int) -> tuple[Case, Case]:
 
 
 def kron(p: int, q: int, r: int, s: int) -> tuple[Case, Case]:
-    """kron of (p, q) and (r, s): the relation with the left and with the right input."""
+    """Kronecker product of (p, q) and (r, s): the relations with the left and the right input."""
     outs = cells((p * r, q * s))
-    left = _pairs(outs, outs // [r, s])
-    right = _pairs(outs, outs % [r, s])
+    left = _pairs(outs, outs // np.array([r, s]))
+    right = _pairs(outs, outs % np.array([r, s]))
     return (left, (p * r, q * s), (p, q)), (right, (p * r, q * s), (r, s))
 
 

@@ -1,26 +1,35 @@
-"""Cell-level data lineage: which input cells made which output cells."""
+"""Cell-level data lineage: which input cells made which output cells.
 
-from dslog.cells.cellset import CellSet
-from dslog.compress.encoder import compress
-from dslog.engine.session import spark
-from dslog.errors import (
-    CaptureError,
-    CorruptError,
-    DslogError,
-    EngineError,
-    NotFoundError,
-    PathError,
-    RelationError,
-    SelectionError,
-    ShapeError,
-    StoreError,
-    VersionError,
-)
-from dslog.lineage.lineage import Lineage
-from dslog.opening import open_store as open  # noqa: A004 (dslog.open reads as it should)
-from dslog.store.arguments import ArgumentError
-from dslog.store.records import Operation
-from dslog.store.store import Store
+Every public name is imported when it is first used, so ``dslog --help`` needs neither numba nor
+Arrow. A name stands here twice: once for type checkers, once with the place it comes from;
+``tests/test_names.py`` checks that both agree.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dslog.cells.cellset import CellSet
+    from dslog.compress.encoder import compress
+    from dslog.engine.session import spark
+    from dslog.errors import (
+        CaptureError,
+        CorruptError,
+        DslogError,
+        EngineError,
+        NotFoundError,
+        PathError,
+        RelationError,
+        SelectionError,
+        ShapeError,
+        StoreError,
+        VersionError,
+    )
+    from dslog.lineage.lineage import Lineage
+    from dslog.opening import open_store as open  # noqa: A004 (dslog.open reads as it should)
+    from dslog.store.arguments import ArgumentError
+    from dslog.store.records import Operation
+    from dslog.store.store import Store
 
 __all__ = [
     "ArgumentError",
@@ -43,3 +52,31 @@ __all__ = [
     "open",
     "spark",
 ]
+
+_PLACES = {
+    "ArgumentError": "dslog.store.arguments.ArgumentError",
+    "CellSet": "dslog.cells.cellset.CellSet",
+    "Lineage": "dslog.lineage.lineage.Lineage",
+    "Operation": "dslog.store.records.Operation",
+    "Store": "dslog.store.store.Store",
+    "compress": "dslog.compress.encoder.compress",
+    "open": "dslog.opening.open_store",
+    "spark": "dslog.engine.session.spark",
+}  # every other name is an error, in dslog.errors
+
+# A package that is imported takes its place in the one around it, once: let that be over before
+# the function of the same name comes.
+import_module("dslog.compress")
+del globals()["compress"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'dslog' has no attribute {name!r}")
+    module, _, attribute = _PLACES.get(name, f"dslog.errors.{name}").rpartition(".")
+    value = globals()[name] = getattr(import_module(module), attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

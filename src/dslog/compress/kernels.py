@@ -13,6 +13,7 @@ I64 = npt.NDArray[np.int64]
 I8 = npt.NDArray[np.int8]
 
 SORTED, UNSORTED, SEVERAL = 0, 1, 2
+_LOOK = 64
 
 
 @njit(cache=True)
@@ -25,6 +26,35 @@ def is_sorted(rows: I64, columns: I64) -> bool:
                     return False
                 break
     return True
+
+
+@njit(cache=True)
+def key_spans(rows: I64, plan: I64) -> I64:
+    """Least value and number of values of each sort column, a (column, counted from) pair or -1."""
+    spans = np.empty((plan.shape[0], 2), np.int64)
+    for k in range(plan.shape[0]):
+        c, base = plan[k]
+        low = high = rows[0, c] - (rows[0, base] if base >= 0 else 0)
+        for r in range(rows.shape[0]):
+            v = rows[r, c] - (rows[r, base] if base >= 0 else 0)
+            low = min(low, v)
+            high = max(high, v)
+        spans[k, 0], spans[k, 1] = low, high - low + 1
+    return spans
+
+
+@njit(cache=True)
+def sort_keys(rows: I64, plan: I64, spans: I64) -> I64:
+    """Pack the sort columns of each row into one integer that sorts like them."""
+    keys = np.zeros(rows.shape[0], np.int64)
+    for r in range(rows.shape[0]):
+        key = 0
+        for k in range(plan.shape[0]):
+            c, base = plan[k]
+            v = rows[r, c] - (rows[r, base] if base >= 0 else 0)
+            key = key * spans[k, 1] + (v - spans[k, 0])
+        keys[r] = key
+    return keys
 
 
 @njit(cache=True)
@@ -242,7 +272,6 @@ def _link_slabs(
     t0: int,
     t1: int,
     pattern: I64,
-    fixed: npt.NDArray[np.bool_],
     after: I64,
     before: I64,
 ) -> None:
@@ -254,7 +283,7 @@ def _link_slabs(
             if after[p] >= 0 or (pattern[p] >= 0 and pattern[p] != bits):
                 p += 1
                 continue
-            if before[r] >= 0 or (fixed[r] and pattern[r] != bits):
+            if before[r] >= 0 or (pattern[r] >= 0 and pattern[r] != bits):
                 r += 1
                 continue
             order = _compare(rows, l, m, p, r, bits, shift)
@@ -278,7 +307,6 @@ def link_rows(
     j: int,
     slabs: I64,
     pattern: I64,
-    fixed: npt.NDArray[np.bool_],
     after: I64,
     before: I64,
 ) -> int:
@@ -307,9 +335,7 @@ def link_rows(
                     high = mid
             t = low
         while t < count and rows[slabs[t], j] == goal and _same_others(rows, l, j, s0, slabs[t]):
-            _link_slabs(
-                rows, l, m, j, s0, s1, slabs[t], slabs[t + 1], pattern, fixed, after, before
-            )
+            _link_slabs(rows, l, m, j, s0, s1, slabs[t], slabs[t + 1], pattern, after, before)
             t += 1
     for r in range(rows.shape[0]):
         if after[r] >= 0:
@@ -337,10 +363,11 @@ def find_slabs(rows: I64, l: int, j: int, slabs: I64) -> int:
 
 
 @njit(cache=True)
-def collapse(
-    rows: I64, l: int, m: int, j: int, pattern: I64, after: I64, before: I64, out: I64
-) -> int:
-    """Write one row per chain; inputs that move with axis j become relative to it."""
+def collapse(rows: I64, l: int, m: int, j: int, pattern: I64, after: I64, before: I64) -> int:
+    """Replace each chain by one row; inputs that move with axis j become relative to it.
+
+    Works in place: a chain's rows come after its first, so nothing is read after it is overwritten.
+    """
     k = 0
     for r in range(rows.shape[0]):
         if before[r] >= 0:
@@ -348,17 +375,39 @@ def collapse(
         tail = r
         while after[tail] >= 0:
             tail = after[tail]
-        out[k] = rows[r]
-        out[k, l + j] = rows[tail, l + j]
+        last = rows[tail, l + j]
+        if k != r:
+            rows[k] = rows[r]
+        rows[k, l + j] = last
         if pattern[r] > 0:
             for i in range(m):
                 c = 2 * l + 2 * m + i
-                if (pattern[r] >> i) & 1 and out[k, c] == -1:
-                    out[k, c] = j
-                    out[k, 2 * l + i] -= rows[r, j]
-                    out[k, 2 * l + m + i] -= rows[r, j]
+                if (pattern[r] >> i) & 1 and rows[k, c] == -1:
+                    rows[k, c] = j
+                    rows[k, 2 * l + i] -= rows[k, j]
+                    rows[k, 2 * l + m + i] -= rows[k, j]
         k += 1
     return k
+
+
+@njit(cache=True)
+def begin_pass(rows: I64, l: int, m: int, j: int, pattern: I64) -> None:
+    """Make inputs that refer to axis j absolute at the row's lower end there.
+
+    ``pattern`` becomes the bits of the inputs that move with j; -1 for a row of one cell on j,
+    which may still take any.
+    """
+    for r in range(rows.shape[0]):
+        pattern[r] = 0
+        for i in range(m):
+            c = 2 * l + 2 * m + i
+            if rows[r, c] == j:
+                pattern[r] |= 1 << i
+                rows[r, 2 * l + i] += rows[r, j]
+                rows[r, 2 * l + m + i] += rows[r, j]
+                rows[r, c] = -1
+        if rows[r, j] == rows[r, l + j]:
+            pattern[r] = -1
 
 
 @njit(cache=True)
@@ -434,6 +483,7 @@ def sample_links(rows: I64, refs: I64, l: int, j: int, samples: I64) -> int:
             target[k] = rows[p, k]
         target[j] = rows[p, l + j] + 1
         r = _first_at_or_after(rows, l, target)
+        last = r + _LOOK
         while r < rows.shape[0] and rows[r, j] == target[j] and _same_others(rows, l, j, p, r):
             agree = True
             for i in range(m):
@@ -442,7 +492,7 @@ def sample_links(rows: I64, refs: I64, l: int, j: int, samples: I64) -> int:
                 moved = d == rows[r, j] - rows[p, j] and refs[p, i] == -1
                 same = refs[r, i] == refs[p, i] and rows[r, hi] - rows[p, hi] == d
                 agree &= same and (d == 0 or moved)
-            if agree:
+            if agree or r == last:  # too many to look at: let the pass find out
                 hits += 1
                 break
             r += 1

@@ -60,7 +60,8 @@ def provrc(
         return _settled(table)
     rows = _rows_of_runs(relation, l, m)
     rows = _input_passes(rows, l, m, range(m - 2, -1, -1))
-    return _to_table(_output_passes(rows, l, m, range(l - 1, -1, -1)), l, m)
+    axes = [j for j in range(l - 1, -1, -1) if thorough or _rows_may_merge(rows, l, m, j)]
+    return _to_table(_output_passes(rows, l, m, axes), l, m)
 
 
 def provrc_ranges(table: Table) -> Table:
@@ -78,7 +79,7 @@ def provrc_ranges(table: Table) -> Table:
 
 
 def _to_table(rows: I64, l: int, m: int) -> Table:
-    rows = sort_rows(rows, [*range(l), *range(2 * l, 2 * l + m)])
+    rows = sort_rows(rows, [*range(l), *range(2 * l, 2 * l + m)], l, m)
     width = 2 * (l + m)
     return _settled(Table.plain(l, m, rows[:, :width], rows[:, width:]))
 
@@ -151,7 +152,7 @@ def _input_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
     for i in axes:
         lo, hi = 2 * l + i, 2 * l + m + i
         others = [c for c in range(2 * l + 3 * m) if c not in (lo, hi)]
-        rows = sort_rows(rows, [*others, lo])
+        rows = sort_rows(rows, [*others, lo], l, m)
         rows = rows[: kernels.merge_ranges(rows, lo, hi)]
     return rows
 
@@ -172,40 +173,38 @@ def _may_merge(table: Table, j: int) -> bool:
     return kernels.sample_links(table.rows, table.ref, table.num_out, j, samples) > 0
 
 
+def _rows_may_merge(rows: I64, l: int, m: int, j: int) -> bool:
+    if len(rows) < _MANY or not kernels.is_sorted(rows, np.arange(l)):
+        return True
+    width = 2 * (l + m)
+    return _may_merge(Table.plain(l, m, rows[:, :width], rows[:, width:]), j)
+
+
 def _output_pass(rows: I64, l: int, m: int, j: int) -> I64:
     rows = rows.copy()
-    fixed = rows[:, j] < rows[:, l + j]
-    pattern = np.zeros(len(rows), np.int64)
-    for i in range(m):
-        c = 2 * l + 2 * m + i
-        moves = rows[:, c] == j
-        pattern |= moves.astype(np.int64) << i
-        rows[:, 2 * l + i] += np.where(moves, rows[:, j], 0)
-        rows[:, 2 * l + m + i] += np.where(moves, rows[:, j], 0)
-        rows[:, c] = np.where(moves, -1, rows[:, c])
-    pattern = np.where(fixed, pattern, -1)
+    pattern = np.empty(len(rows), np.int64)
+    kernels.begin_pass(rows, l, m, j, pattern)
     others = [k for k in range(2 * l) if k not in (j, l + j)]
     refs = range(2 * l + 2 * m, 2 * l + 3 * m)
     columns = [*others, j, l + j, *refs, *range(2 * l, 2 * l + 2 * m)]
-    order = sort_order(rows, columns)
+    order = sort_order(rows, columns, l, m)
     if order is not None:
-        rows, pattern, fixed = rows[order], pattern[order], fixed[order]
+        rows, pattern = rows[order], pattern[order]
     slabs = np.empty(len(rows) + 1, np.int64)
     slabs = slabs[: kernels.find_slabs(rows, l, j, slabs) + 1]
     after = np.full(len(rows), -1, np.int64)
     before = np.full(len(rows), -1, np.int64)
-    kernels.link_rows(rows, l, m, j, slabs, pattern, fixed, after, before)
-    out = np.empty_like(rows)
-    return out[: kernels.collapse(rows, l, m, j, pattern, after, before, out)]
+    kernels.link_rows(rows, l, m, j, slabs, pattern, after, before)
+    return rows[: kernels.collapse(rows, l, m, j, pattern, after, before)]
 
 
-def sort_rows(rows: I64, columns: Sequence[int]) -> I64:
+def sort_rows(rows: I64, columns: Sequence[int], l: int, m: int) -> I64:
     """Return the rows in lexicographic order of the given columns."""
-    order = sort_order(rows, columns)
+    order = sort_order(rows, columns, l, m)
     return rows if order is None else rows[order]
 
 
-def sort_order(rows: I64, columns: Sequence[int]) -> I64 | None:
+def sort_order(rows: I64, columns: Sequence[int], l: int, m: int) -> I64 | None:
     """Return the order that sorts the rows by the given columns, None if they are sorted.
 
     Columns are packed into one int64 key when their ranges allow it: numpy sorts those far faster
@@ -213,15 +212,18 @@ def sort_order(rows: I64, columns: Sequence[int]) -> I64 | None:
     """
     if kernels.is_sorted(rows, np.array(columns, np.int64)):
         return None
-    key = np.zeros(len(rows), np.int64)
-    size = 1.0
-    for c in columns:
-        column = rows[:, c]
-        low, high = int(column.min()), int(column.max())
-        span = high - low + 1
-        size *= span
-        if size >= _KEY_LIMIT:
-            return np.lexsort(tuple(rows[:, c] for c in reversed(columns)))
-        if span > 1:
-            key = key * span + (column - low)
-    return np.argsort(key)
+    plan = np.array([(c, _partner(c, columns, l, m)) for c in columns], np.int64)
+    spans = kernels.key_spans(rows, plan)
+    if np.prod(spans[:, 1].astype(float)) >= _KEY_LIMIT:
+        return np.lexsort(tuple(rows[:, c] for c in reversed(columns)))
+    return np.argsort(kernels.sort_keys(rows, plan, spans))
+
+
+def _partner(c: int, columns: Sequence[int], l: int, m: int) -> int:
+    """The lower end to count an upper end from, if it comes first in the order; else -1.
+
+    Where lower ends are equal, widths order rows as upper ends do, and take fewer bits.
+    """
+    lower = c - l if l <= c < 2 * l else c - m if 2 * l + m <= c < 2 * l + 2 * m else -1
+    before = columns[: columns.index(c)]
+    return lower if lower in before else -1

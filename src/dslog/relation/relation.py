@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dslog.errors import RelationError
-from dslog.relation.kernels import out_of_range
+from dslog.relation.kernels import distinct_rows, linear_keys, out_of_range
 
 I64 = npt.NDArray[np.int64]
 _KEY_LIMIT = 1 << 62
@@ -117,8 +117,6 @@ def sort_unique(array: I64, shape: Sequence[int]) -> I64:
     strides = linear_strides(shape)
     if strides is None:
         return np.unique(array, axis=0)
-    keys = np.unique(array @ strides)
-    result = np.empty((len(keys), array.shape[1]), np.int64)
-    for k, stride in enumerate(strides):
-        result[:, k], keys = np.divmod(keys, max(stride, 1))
-    return result
+    keys = linear_keys(array, strides)
+    keys.sort()
+    return distinct_rows(keys, np.maximum(strides, 1))

@@ -17,6 +17,10 @@ class Recorder(Protocol):
         """Make a node for a result that is not recorded yet; the name gets a number if taken."""
         ...
 
+    def rename(self, node: Node, name: str) -> bool:
+        """Give a node that is not stored yet the name the user wants; False if it is too late."""
+        ...
+
     def record(
         self,
         name: str,

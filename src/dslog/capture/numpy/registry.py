@@ -46,7 +46,11 @@ class Registry:
         """Register a rule; a name this numpy does not have is passed over."""
         target = resolve(name)
         if target is not None:
-            self.entries.setdefault(target, []).append(Entry(name, kind, rule, note))
+            self.attach(target, name, kind, rule, note)
+
+    def attach(self, target: Any, name: str, kind: Kind, rule: Rule, note: str = "") -> None:
+        """Register a rule for a function that numpy has no name for."""
+        self.entries.setdefault(target, []).append(Entry(name, kind, rule, note))
 
     def rule(self, *names: str, kind: Kind = "rule", note: str = "") -> Callable[[R], R]:
         """Register a rule under one or more names: ``@rule("numpy.sum", "numpy.prod")``."""

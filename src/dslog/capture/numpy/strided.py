@@ -177,3 +177,8 @@ def _cell(offset: int, array: Array, axes: list[int]) -> tuple[int, ...] | None:
             return None
         cell[axis] = index if stride > 0 else size - 1 - index
     return tuple(cell) if 0 <= offset < array.itemsize else None
+
+
+def can_be_root(array: Array) -> bool:
+    """Whether each cell of an array has memory of its own."""
+    return array.size == 0 or _nested(array) is not None

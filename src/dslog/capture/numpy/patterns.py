@@ -74,13 +74,17 @@ def part(
 
 
 def _without_input(table: Table) -> Table:
-    """Leave out an input axis of one cell, for arrays of no axes, and keep the outputs that are from it."""
+    """Leave out an input axis of one cell; keep the outputs that are from it."""
     plain = table.unfold()
-    relative = plain.ref[:, 0] >= 0
-    lo = np.where(relative, np.maximum(plain.out_lo[:, 0], -plain.in_hi[:, 0]), plain.out_lo[:, 0])
-    hi = np.where(relative, np.minimum(plain.out_hi[:, 0], -plain.in_lo[:, 0]), plain.out_hi[:, 0])
-    keep = (lo <= hi) & (relative | ((plain.in_lo[:, 0] <= 0) & (plain.in_hi[:, 0] >= 0)))
-    return Table.plain(1, 0, np.stack([lo, hi], 1)[keep], np.zeros((int(keep.sum()), 0)))
+    lo, hi = plain.out_lo.copy(), plain.out_hi.copy()
+    ref, first, last = plain.ref[:, 0], plain.in_lo[:, 0], plain.in_hi[:, 0]
+    where = np.flatnonzero(ref >= 0)
+    at = where, ref[where]
+    lo[at] = np.maximum(lo[at], -last[where])
+    hi[at] = np.minimum(hi[at], -first[where])
+    keep = (lo <= hi).all(axis=1) & ((ref >= 0) | ((first <= 0) & (last >= 0)))
+    rows = np.concatenate([lo, hi], axis=1)[keep]
+    return Table.plain(plain.num_out, 0, rows, np.zeros((len(rows), 0)))
 
 
 def free(axis: int, size: int) -> Part:

@@ -1,27 +1,43 @@
 """All rules: importing this module registers them."""
 
 from dslog.capture.numpy import (
+    rules_apply,
     rules_elementwise,
     rules_fft,
+    rules_histogram,
     rules_join,
     rules_linalg,
     rules_matrices,
     rules_pad,
+    rules_quantile,
     rules_reduce,
+    rules_scan,
+    rules_select,
+    rules_sets,
     rules_shape,
+    rules_sort,
+    rules_statistics,
     rules_views,
     rules_window,
 )
 
 __all__ = [
+    "rules_apply",
     "rules_elementwise",
     "rules_fft",
+    "rules_histogram",
     "rules_join",
     "rules_linalg",
     "rules_matrices",
     "rules_pad",
+    "rules_quantile",
     "rules_reduce",
+    "rules_scan",
+    "rules_select",
+    "rules_sets",
     "rules_shape",
+    "rules_sort",
+    "rules_statistics",
     "rules_views",
     "rules_window",
 ]

@@ -87,7 +87,8 @@ def filled(call: Call) -> Lineages | None:
 
 
 @rule(
-    "numpy.zeros_like", "numpy.ones_like", "numpy.empty_like",
+    "numpy.zeros_like", "numpy.ones_like", "numpy.empty_like", "numpy.diag_indices_from",
+    "numpy.tril_indices_from", "numpy.triu_indices_from",
     note="nothing: only the prototype's shape is read",
 )  # fmt: skip
 def from_nothing(call: Call) -> Lineages | None:

@@ -13,7 +13,6 @@ from dslog.capture.numpy.patterns import (
     elementwise,
     follow,
     free,
-    from_pairs,
     matched,
     numpy_names,
     part,
@@ -22,7 +21,7 @@ from dslog.capture.numpy.patterns import (
 )  # fmt: skip
 from dslog.capture.numpy.patterns_axis import scan, shifted
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.structured import all_to_all, identity
+from dslog.capture.numpy.structured import all_to_all
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
 
@@ -202,23 +201,3 @@ def _borders(out_shape: Shape, axis: int, count: int) -> Lineage:
     after = part([axis], [0], shifted(count - 1, 1))
     more = product(out_shape, (count,), after, *others)
     return Lineage(out_shape, (count,), own.terms + more.terms)
-
-
-@rule("numpy.ufunc.at", kind="value", note="each cell from itself and the operands added to it")
-def at(call: Call) -> Lineages | None:
-    """The array before, and for every index that hits a cell the operand and the index itself."""
-    target, indices, operand = (call.argument(name) for name in ("a", "indices", "b"))
-    shape = np.shape(target)
-    places = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)[indices]
-    pairs = [(target, identity(shape))]
-    if operand is not None:
-        which = np.arange(np.size(operand)).reshape(np.shape(operand))
-        which = np.broadcast_to(which, places.shape)
-        pairs.append((operand, from_pairs(places, which, shape, np.shape(operand))))
-    for index in indices if isinstance(indices, tuple) else (indices,):
-        if call.which(index) is not None and np.asarray(index).dtype != bool:
-            which = np.broadcast_to(np.arange(index.size).reshape(index.shape), places.shape)
-            pairs.append((index, from_pairs(places, which, shape, index.shape)))
-        else:
-            pairs.append((index, None))  # type: ignore[arg-type]
-    return arrange(call, pairs)

@@ -12,7 +12,7 @@ from dslog.capture.numpy.call import Array, Call, Lineages
 from dslog.capture.numpy.indexrun import moves
 from dslog.capture.numpy.patterns import arrange
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.strided import is_view, view_lineage
+from dslog.capture.numpy.strided import is_view, lineage_of_view
 from dslog.lineage.lineage import Lineage
 
 _DATA = {
@@ -49,20 +49,20 @@ def per_view(call: Call, sources: Sequence[Any]) -> Lineages | None:
     for output, source in zip(call.outputs, sources, strict=True):
         lineage = None
         if call.which(source) is not None:
-            lineage = lineage_of_view(output, source)
+            lineage = _lineage(output, source)
             if lineage is None:
                 return None
         outputs.append([*((array, None) for array in call.inputs), (source, lineage)])
     return arrange(call, *outputs)
 
 
-def lineage_of_view(output: Array, source: Array) -> Lineage | None:
+def _lineage(output: Array, source: Array) -> Lineage | None:
     """Return a view's lineage; None for a copy, or where memory does not tell cells apart."""
     if not output.size or not source.size:
         return Lineage.empty(output.shape, source.shape)
-    if output.itemsize != source.itemsize or not (output is source or is_view(output, source)):
+    if not (output is source or is_view(output, source)):
         return None
-    return view_lineage(output, source)
+    return lineage_of_view(output, source)
 
 
 for _data, _names in _DATA.items():

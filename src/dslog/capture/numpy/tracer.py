@@ -73,8 +73,10 @@ def _apply(function: Callable[..., Any], *operands: Any) -> Any:
 
 def _method(function: Callable[..., Any], *, swap: bool = False) -> Callable[..., Any]:
     def method(self: Cell, *others: Any) -> Any:
-        if any(isinstance(other, np.ndarray) and other.ndim for other in others):
-            return NotImplemented
+        if any(isinstance(other, np.ndarray) for other in others):
+            box = np.empty((), object)
+            box[()] = self
+            return function(*others, box) if swap else function(box, *others)
         return _apply(function, *others, self) if swap else _apply(function, self, *others)
 
     return method
@@ -104,7 +106,7 @@ _READ_BOTH = ("maximum", "minimum", "fmax", "fmin")
 _PAIRWISE = {
     name: np.frompyfunc(lambda a, b, f=_UFUNCS[name]: _apply(f, a, b), 2, 1, identity=None)
     for name in _READ_BOTH
-}
+} | {"clip": np.frompyfunc(lambda *cells: _apply(np.clip, *cells), 3, 1)}
 """numpy's object loops return one operand of these, and so would lose the other."""
 
 
@@ -119,7 +121,7 @@ class TracedArray(np.ndarray[Any, Any]):
         )
         if method == "__call__" and _is_test(ufunc):
             return ufunc(*map(values_of, plain), **kwargs)
-        if ufunc.__name__ in _PAIRWISE and _UFUNCS.get(ufunc.__name__) is ufunc:
+        if ufunc.__name__ in _PAIRWISE:
             ufunc = _PAIRWISE[ufunc.__name__]
         elif not any("O" in loop for loop in ufunc.types) and ufunc.signature is None:
             ufunc = np.frompyfunc(lambda *cells, f=ufunc: _apply(f, *cells), ufunc.nin, ufunc.nout)

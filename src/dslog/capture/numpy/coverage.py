@@ -1,0 +1,98 @@
+"""Which of numpy's public functions are captured, and how: what the table in the docs says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from dslog.capture.numpy import rules
+from dslog.capture.numpy.registry import KINDS, REGISTRY, Entry
+
+__all__ = ["NAMESPACES", "UNCAPTURED", "WRITES", "Row", "public_functions", "rules", "table"]
+
+NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks")
+
+WRITES = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+"""Functions that write into an argument; they are treated like ``x[...] = y``."""
+
+_WITHOUT_ARRAYS = {
+    "make arrays from nothing": (
+        "arange bartlett blackman diag_indices empty eye fftfreq hamming hanning identity indices "
+        "kaiser mask_indices ones rfftfreq tri tril_indices triu_indices zeros"
+    ),
+    "read arrays from elsewhere": (
+        "from_dlpack frombuffer fromfile fromiter fromregex fromstring genfromtxt load loadtxt"
+    ),
+    "write text or files": (
+        "array2string array_repr array_str base_repr binary_repr format_float_positional "
+        "format_float_scientific save savetxt savez savez_compressed"
+    ),
+    "tell of shapes, types and memory": (
+        "broadcast_shapes can_cast common_type datetime_data einsum_path iscomplexobj isdtype "
+        "isfortran isrealobj isscalar issubdtype iterable may_share_memory min_scalar_type "
+        "mintypecode ndim promote_types result_type shape shares_memory size typename"
+    ),
+    "are about numpy itself": (
+        "get_include get_printoptions getbufsize geterr geterrcall info printoptions "
+        "set_printoptions setbufsize seterr seterrcall show_config show_runtime test"
+    ),
+    "make functions, iterators and matrix objects": "bmat frompyfunc nested_iters",
+}
+UNCAPTURED: Mapping[str, str] = {
+    name: what for what, names in _WITHOUT_ARRAYS.items() for name in names.split()
+}
+"""Functions without lineage, and what they do instead of taking and giving arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One function of the table: its kinds in the order they are tried, and a note."""
+
+    name: str
+    kinds: tuple[str, ...]
+    note: str
+
+
+def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Give the dotted name and the object of every public function of the namespaces."""
+    for namespace in NAMESPACES:
+        module = _module(namespace)
+        listed = getattr(module, "__all__", None) or [n for n in dir(module) if n[0] != "_"]
+        for name in sorted(listed):
+            value = getattr(module, name)
+            if callable(value) and not isinstance(value, type):
+                yield f"{namespace}.{name}", value
+
+
+def _module(namespace: str) -> ModuleType:
+    module: Any = np
+    for name in namespace.split(".")[1:]:
+        module = getattr(module, name)
+    return module  # type: ignore[no-any-return]
+
+
+def table() -> list[Row]:
+    """Return the captured public functions, and the methods of ufuncs."""
+    rows = []
+    for name, function in public_functions():
+        if name.rpartition(".")[2] in WRITES:
+            rows.append(Row(name, ("write",), "written cells from the values, others stay"))
+        elif name.rpartition(".")[2] not in UNCAPTURED:
+            rows.append(_row(name, REGISTRY.find(function)))
+    rows += [
+        _row(f"numpy.ufunc.{method}", REGISTRY.find(getattr(np.add, method)))
+        for method in ("reduce", "accumulate", "reduceat", "outer")
+    ]
+    rows.append(Row("numpy.ufunc.at", ("write",), "each cell from itself and what is put on it"))
+    return rows
+
+
+def _row(name: str, entries: Iterator[Entry]) -> Row:
+    found = list(entries)
+    kinds = tuple(kind for kind in KINDS if any(entry.kind == kind for entry in found))
+    note = next((entry.note for entry in found if entry.note), "")
+    return Row(name, kinds, note)

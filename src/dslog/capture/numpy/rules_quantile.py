@@ -1,0 +1,157 @@
+"""Rules for order statistics: a quantile is from the one or two cells of its line that it uses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.capture.numpy.call import Array, Call, Lineages
+from dslog.capture.numpy.patterns import arrange, from_pairs, matched
+from dslog.capture.numpy.registry import rule
+from dslog.capture.numpy.rules_reduce import axes_of, reduced
+from dslog.capture.numpy.values import is_nan, lines, ordered
+from dslog.lineage.lineage import Lineage
+
+I64 = npt.NDArray[np.int64]
+Shape = tuple[int, ...]
+
+
+@rule(
+    "numpy.median", "numpy.quantile", "numpy.percentile", kind="value",
+    note="each cell from the order statistics it uses",
+)  # fmt: skip
+def quantile(call: Call) -> Lineages | None:
+    """Which ranks are used, numpy itself says when it is run on the ranks 0, 1, 2 ..."""
+    return _quantile(call, skip_nan=False)
+
+
+@rule(
+    "numpy.nanmedian", "numpy.nanquantile", "numpy.nanpercentile", kind="value",
+    note="each cell from the order statistics it uses, NaN left out",
+)  # fmt: skip
+def nanquantile(call: Call) -> Lineages | None:
+    """The same among the cells that are not NaN."""
+    return _quantile(call, skip_nan=True)
+
+
+def _quantile(call: Call, *, skip_nan: bool) -> Lineages | None:
+    given, q, weights = (call.argument(name) for name in ("a", "q", "weights"))
+    values = np.asarray(given)
+    (output,) = call.outputs
+    axes = axes_of(call.argument("axis"), values.ndim)
+    if not values.size or not output.size:
+        return arrange(call, [(given, None), (q, None), (weights, None)])
+    rows, positions = lines(values, axes)
+    if weights is not None:
+        return _weighted(call, rows, positions, axes, skip_nan=skip_nan)
+    order = ordered(rows, 1)
+    nan = is_nan(rows).sum(axis=1)
+    counted = rows.shape[1] - nan if skip_nan else np.where(nan > 0, 0, rows.shape[1])
+    out_cells, in_cells = [], []
+    per_q = np.arange(output.size).reshape(np.size(q) if q is not None else 1, -1)
+    for count in np.unique(counted):
+        here = np.flatnonzero(counted == count)
+        if count == 0:  # NaN: from the NaN that sorts last, or from nothing
+            if not skip_nan:
+                out_cells.append(per_q[:, here].ravel())
+                last = positions[here, order[here, -1]]
+                in_cells.append(np.broadcast_to(last, (len(per_q), len(here))).ravel())
+            continue
+        for k, ranks in enumerate(_ranks(call, int(count))):
+            for rank in ranks:
+                out_cells.append(per_q[k, here])
+                in_cells.append(positions[here, order[here, rank]])
+    lineage = _pairs(out_cells, in_cells, output.shape, values.shape)
+    return arrange(call, [(given, lineage), (q, _levels(q, output.shape))])
+
+
+def _pairs(outs: list[I64], ins: list[I64], out_shape: Shape, in_shape: Shape) -> Lineage:
+    if not outs:
+        return Lineage.empty(out_shape, in_shape)
+    return from_pairs(np.concatenate(outs), np.concatenate(ins), out_shape, in_shape)
+
+
+def _ranks(call: Call, count: int) -> list[list[int]]:
+    """Return for each level the ranks used among ``count`` cells."""
+    ranks = np.arange(count, dtype=float)
+    name = call.func.__name__.removeprefix("nan")
+    if name == "median":
+        found = np.atleast_1d(np.median(ranks))
+    else:
+        method = call.argument("method", "linear")
+        function = np.quantile if name == "quantile" else np.percentile
+        found = np.ravel(function(ranks, call.argument("q"), method=method))
+    return [sorted({math.floor(r), math.ceil(r)}) for r in found.tolist()]
+
+
+def _levels(q: Any, out_shape: Shape) -> Lineage | None:
+    """Each cell from its level, whose axes come first."""
+    if q is None:
+        return None
+    return matched(out_shape, np.shape(q), {k: k for k in range(np.ndim(q))})
+
+
+def _weighted(
+    call: Call, rows: Array, positions: I64, axes: Shape, *, skip_nan: bool
+) -> Lineages | None:
+    """Weighted quantiles are one of the cells: the first, in order, of that value."""
+    given, q, weights = (call.argument(name) for name in ("a", "q", "weights"))
+    (output,) = call.outputs
+    if skip_nan and is_nan(rows).any():
+        return None
+    found = output.reshape(np.size(q), -1)
+    outs, ins = [], []
+    order = ordered(rows, 1)
+    for k, level in enumerate(found):
+        hit = np.take_along_axis(rows, order, 1) == level[:, None]
+        place = hit.argmax(axis=1)
+        good = np.flatnonzero(hit.any(axis=1))
+        outs.append(k * found.shape[1] + good)
+        ins.append(positions[good, order[good, place[good]]])
+    lineage = _pairs(outs, ins, output.shape, np.shape(given))
+    extra = np.ndim(q)
+    if np.shape(weights) == np.shape(given):
+        kept = [k for k in range(np.ndim(given)) if k not in axes]
+        same = output.ndim - extra == np.ndim(given)
+        follows = {k: extra + (k if same else n) for n, k in enumerate(kept)}
+    else:
+        follows = {}
+    return arrange(
+        call,
+        [
+            (given, lineage),
+            (weights, matched(output.shape, np.shape(weights), follows)),
+            (q, _levels(q, output.shape)),
+        ],
+    )
+
+
+# --- reductions that leave NaN out ---------------------------------------------------------------
+
+
+@rule(
+    *(f"numpy.nan{name}" for name in ("sum", "prod", "max", "min", "mean", "var", "std")),
+    "numpy.nanargmax", "numpy.nanargmin", kind="value",
+    note="each cell from the cells on the axes that are not NaN",
+)  # fmt: skip
+def nan_reduction(call: Call) -> Lineages | None:
+    """Without NaN, a plain reduction."""
+    given = call.argument("a")
+    values = np.asarray(given)
+    (output,) = call.outputs
+    axes = axes_of(call.argument("axis"), values.ndim)
+    nan = is_nan(values)
+    pairs: list[tuple[Any, Lineage | None]] = []
+    mean = call.argument("mean", np._NoValue)  # noqa: SLF001
+    if call.which(mean) is not None:
+        return None
+    if not nan.any():
+        pairs.append((given, reduced(values.shape, axes, output.shape)))
+    else:
+        rows, positions = lines(values, axes)
+        line, place = np.nonzero(~is_nan(rows))
+        pairs.append((given, from_pairs(line, positions[line, place], output.shape, values.shape)))
+    return arrange(call, pairs)

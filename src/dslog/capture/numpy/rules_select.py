@@ -1,0 +1,118 @@
+"""Rules for choosing between cells: the condition and the chosen cell contribute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.indexrun import lineage_of_positions
+from dslog.capture.numpy.patterns import arrange, elementwise
+from dslog.capture.numpy.registry import rule
+from dslog.capture.numpy.rules_sort import indices_of_set
+from dslog.capture.numpy.values import chosen, positions_of
+from dslog.lineage.lineage import Lineage
+
+Pairs = list[tuple[Any, Lineage | None]]
+
+
+@rule("numpy.where", kind="value", note="each cell from the condition and the chosen side")
+def where(call: Call) -> Lineages | None:
+    """With a condition alone, the places where it holds."""
+    condition = call.argument("condition")
+    if "x" not in call.arguments or call.argument("x") is None:
+        return indices_of_set(call, condition)
+    x, y = call.argument("x"), call.argument("y")
+    (output,) = call.outputs
+    shape = output.shape
+    holds = np.asarray(condition, bool)
+    return arrange(
+        call,
+        [
+            (condition, elementwise(shape, np.shape(condition))),
+            (x, chosen(holds, shape, np.shape(x)) if call.which(x) is not None else None),
+            (y, chosen(~holds, shape, np.shape(y)) if call.which(y) is not None else None),
+        ],
+    )
+
+
+@rule("numpy.choose", kind="value", note="each cell from the index and the chosen cell")
+def choose(call: Call) -> Lineages | None:
+    """Choice k where the index is k."""
+    index, choices = call.argument("a"), call.argument("choices")
+    (output,) = call.outputs
+    shape, count = output.shape, len(choices)
+    which = np.asarray(index, np.int64)
+    mode = call.argument("mode", "raise")
+    which = np.clip(which, 0, count - 1) if mode == "clip" else which % count
+    pairs: Pairs = [(index, elementwise(shape, np.shape(index)))]
+    if isinstance(choices, np.ndarray):
+        size = choices[0].size
+        layer = np.broadcast_to(positions_of(choices.shape[1:]), shape)
+        came = layer + size * np.broadcast_to(which, shape)
+        return arrange(call, [*pairs, (choices, lineage_of_positions(came, choices.shape))])
+    for k, choice in enumerate(choices):
+        if call.which(choice) is not None:
+            pairs.append((choice, chosen(which == k, shape, np.shape(choice))))
+    return arrange(call, pairs)
+
+
+@rule("numpy.select", kind="value", note="each cell from the conditions up to the one that holds")
+def select(call: Call) -> Lineages | None:
+    """Conditions up to the first that holds, and what it chooses."""
+    conditions, choices = call.argument("condlist"), call.argument("choicelist")
+    default = call.argument("default", 0)
+    (output,) = call.outputs
+    shape = output.shape
+    undecided = np.ones(shape, bool)
+    pairs: Pairs = []
+    for condition, choice in zip(conditions, choices, strict=True):
+        holds = undecided & np.broadcast_to(np.asarray(condition, bool), shape)
+        pairs.append((condition, chosen(undecided, shape, np.shape(condition))))
+        if call.which(choice) is not None:
+            pairs.append((choice, chosen(holds, shape, np.shape(choice))))
+        undecided &= ~holds
+    pairs.append((default, chosen(undecided, shape, np.shape(default))))
+    return arrange(call, pairs)
+
+
+@rule(
+    "numpy.piecewise", kind="value", note="each cell from its cell and the conditions that decide"
+)
+def piecewise(call: Call) -> Lineages | None:
+    """The last condition that holds decides; its function must be a ufunc or a constant.
+
+    Other functions may read any of the cells they are given, so they are traced instead.
+    """
+    x, conditions, functions = (call.argument(n) for n in ("x", "condlist", "funclist"))
+    if call.arguments.get("args") or call.arguments.get("kw"):
+        return None
+    if any(callable(f) and not isinstance(f, np.ufunc) for f in functions):
+        return None
+    (output,) = call.outputs
+    shape = output.shape
+    if isinstance(conditions, np.ndarray) and conditions.shape != (len(conditions), *shape):
+        conditions = [conditions]
+    if isinstance(conditions, np.ndarray):
+        return None if call.which(conditions) is not None else _pieces(call, x, list(conditions))
+    if np.ndim(conditions[0]) == 0 and shape:
+        conditions = [np.asarray(conditions)]
+    return _pieces(call, x, list(conditions))
+
+
+def _pieces(call: Call, x: Any, conditions: list[Any]) -> Lineages | None:
+    shape = np.shape(x)
+    functions = list(call.argument("funclist"))
+    open_cells = np.ones(shape, bool)  # no later condition holds
+    reads = np.zeros(shape, bool)
+    pairs: Pairs = []
+    for condition, function in reversed(list(zip(conditions, functions, strict=False))):
+        pairs.append((condition, chosen(open_cells, shape, np.shape(condition))))
+        holds = open_cells & np.asarray(condition, bool)
+        if callable(function):
+            reads |= holds
+        open_cells &= ~holds
+    if len(functions) > len(conditions) and callable(functions[-1]):
+        reads |= open_cells
+    return arrange(call, [*pairs, (x, chosen(reads, shape, shape))])

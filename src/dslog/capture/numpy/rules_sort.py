@@ -1,0 +1,263 @@
+"""Rules for sorting and searching: the cell that moved, or that an index points to, contributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.indexrun import lineage_of_positions
+from dslog.capture.numpy.patterns import arrange, elementwise, from_pairs
+from dslog.capture.numpy.registry import rule
+from dslog.capture.numpy.values import along_axis, ordered, positions_of
+from dslog.lineage.lineage import Lineage
+
+Shape = tuple[int, ...]
+
+
+@rule("numpy.sort", "numpy.sort_complex", kind="value", note="each cell from the cell that moved")
+def sort(call: Call) -> Lineages | None:
+    """Equal cells keep their order."""
+    values = np.asarray(call.argument("a"))
+    axis = call.argument("axis", -1)
+    if not values.size:
+        return arrange(call, [(call.argument("a"), None)])
+    fields = call.argument("order")
+    order = np.argsort(values, axis=axis, kind="stable", order=fields)
+    return arrange(call, [(call.argument("a"), along_axis(order, values.shape, axis))])
+
+
+@rule("numpy.partition", kind="value", note="each cell from the cell that moved")
+def partition(call: Call) -> Lineages | None:
+    """Cells are recognised by their rank, which a move does not change."""
+    given, axis = call.argument("a"), call.argument("axis", -1)
+    values, (output,) = np.asarray(given), call.outputs
+    if not values.size:
+        return arrange(call, [(given, None)])
+    if axis is None:
+        values, axis = values.reshape(-1), 0
+    came = np.empty(output.shape, np.int64)
+    by_rank = np.take_along_axis(positions_of(values.shape), ordered(values, axis), axis)
+    np.put_along_axis(came, ordered(output, axis), by_rank, axis)
+    return arrange(call, [(given, lineage_of_positions(came, np.shape(given)))])
+
+
+@rule("numpy.argsort", "numpy.argpartition", kind="value", note="each index from the cell it names")
+def argsort(call: Call) -> Lineages | None:
+    """The result itself says which cell."""
+    values, axis = call.argument("a"), call.argument("axis", -1)
+    (output,) = call.outputs
+    if not output.size:
+        return arrange(call, [(values, None)])
+    if np.ndim(values) == 0:
+        return arrange(call, [(values, elementwise(output.shape, ()))])
+    return arrange(call, [(values, along_axis(output, np.shape(values), axis))])
+
+
+@rule("numpy.lexsort", kind="value", note="each index from the cells of all keys that it names")
+def lexsort(call: Call) -> Lineages | None:
+    """All keys at the place that an index names."""
+    keys, axis = call.argument("keys"), call.argument("axis", -1)
+    (output,) = call.outputs
+    if isinstance(keys, np.ndarray):
+        lead = positions_of(keys.shape).reshape(len(keys), -1)
+        pairs = [
+            from_pairs(
+                np.arange(output.size),
+                np.take_along_axis(k.reshape(keys.shape[1:]), output, axis),
+                output.shape,
+                keys.shape,
+            )
+            for k in lead
+        ]
+        return arrange(call, [(keys, one) for one in pairs])
+    return arrange(call, [(key, along_axis(output, np.shape(key), axis)) for key in keys])
+
+
+# --- where cells are set -------------------------------------------------------------------------
+
+
+@rule(
+    "numpy.nonzero", "numpy.flatnonzero", "numpy.argwhere", kind="value",
+    note="each index from the cell it names",
+)  # fmt: skip
+def nonzero(call: Call) -> Lineages | None:
+    """Row k is about the k-th cell that is not zero."""
+    (values,) = call.args or call.kwargs.values()
+    return indices_of_set(call, values)
+
+
+def indices_of_set(call: Call, values: Any) -> Lineages | None:
+    """Outputs that list the places of the cells that are not zero."""
+    found = np.flatnonzero(np.asarray(values) != 0) if np.ndim(values) else np.zeros(1, np.int64)
+    shape = np.shape(values)
+    outputs = []
+    for out in call.outputs:
+        if not out.size:
+            outputs.append([(values, None)])
+            continue
+        came = np.broadcast_to(found.reshape(-1, *[1] * (out.ndim - 1)), out.shape)
+        outputs.append([(values, lineage_of_positions(came, shape))])  # type: ignore[list-item]
+    return arrange(call, *outputs)
+
+
+@rule(
+    "numpy.extract", "numpy.compress", kind="value",
+    note="each cell from the cell that stayed; not the condition",
+)  # fmt: skip
+def compressed(call: Call) -> Lineages | None:
+    """Cells, or slices of an axis, where the condition holds."""
+    condition, axis = np.asarray(call.argument("condition")), call.argument("axis")
+    values = call.argument("a") if call.func is np.compress else call.argument("arr")
+    positions = positions_of(np.shape(values))
+    if axis is None or call.func is np.extract:
+        came = positions.reshape(-1)[np.flatnonzero(condition)]
+    else:
+        came = np.compress(condition, positions, axis=axis)
+    lineage = lineage_of_positions(came, np.shape(values))
+    return arrange(call, [(values, lineage), (call.argument("condition"), None)])
+
+
+@rule("numpy.take_along_axis", kind="value", note="each cell from the cell taken, and its index")
+def take_along_axis(call: Call) -> Lineages | None:
+    """The index array names a cell of each line."""
+    values, indices, axis = (call.argument(name) for name in ("arr", "indices", "axis"))
+    axis = call.argument("axis", -1) if "axis" in call.arguments else -1
+    (output,) = call.outputs
+    shape = np.shape(values)
+    if axis is None:
+        came = positions_of(shape).reshape(-1)[indices]
+    else:
+        came = np.take_along_axis(positions_of(shape), indices, axis)
+    return arrange(
+        call,
+        [
+            (values, lineage_of_positions(came, shape)),
+            (indices, elementwise(output.shape, np.shape(indices))),
+        ],
+    )
+
+
+@rule("numpy.trim_zeros", kind="value", note="each cell from the cell that stayed")
+def trim_zeros(call: Call) -> Lineages | None:
+    """What is left is a box; the first cell that is not zero says where it starts."""
+    values, trim = call.argument("filt"), call.argument("trim", "fb").lower()
+    (output,) = call.outputs
+    array = np.asarray(values)
+    if not output.size:
+        return arrange(call, [(values, None)])
+    axis = call.argument("axis")
+    axes = range(array.ndim) if axis is None else np.atleast_1d(axis) % array.ndim
+    where = np.argwhere(array != 0)
+    start = [int(where[:, k].min()) if k in axes and "f" in trim else 0 for k in range(array.ndim)]
+    box = tuple(slice(s, s + n) for s, n in zip(start, output.shape, strict=True))
+    return arrange(
+        call, [(values, lineage_of_positions(positions_of(array.shape)[box], array.shape))]
+    )
+
+
+# --- places in sorted arrays ---------------------------------------------------------------------
+
+
+@rule(
+    "numpy.searchsorted", kind="value",
+    note="each index from its value and the two cells it falls between",
+)  # fmt: skip
+def searchsorted(call: Call) -> Lineages | None:
+    """The neighbours decide; the cells that the search also looked at do not."""
+    line, values, sorter = (call.argument(name) for name in ("a", "v", "sorter"))
+    (output,) = call.outputs
+    size = int(np.size(line))
+    pairs = [(values, elementwise(output.shape, np.shape(values)))]
+    for other in (line, sorter):
+        if other is None:
+            continue
+        order = None if other is sorter else sorter
+        pairs.append((other, between(output, size, order, np.shape(other))))
+    return arrange(call, pairs)
+
+
+@rule(
+    "numpy.digitize", kind="value",
+    note="each index from its value and the two edges it falls between",
+)  # fmt: skip
+def digitize(call: Call) -> Lineages | None:
+    """The edges on both sides."""
+    values, bins = call.argument("x"), call.argument("bins")
+    (output,) = call.outputs
+    lineage = between(output, int(np.size(bins)), None, np.shape(bins))
+    return arrange(call, [(values, elementwise(output.shape, np.shape(values))), (bins, lineage)])
+
+
+def between(places: Any, size: int, order: Any, shape: Shape) -> Lineage:
+    """The cells before and at each insertion place, as far as there are any."""
+    places = np.asarray(places, np.int64)
+    outs, ins = [], []
+    for cells in (places - 1, places):
+        inside = (cells >= 0) & (cells < size)
+        outs.append(np.flatnonzero(inside))
+        ins.append(cells[inside].reshape(-1))
+    found = np.concatenate(ins)
+    if order is not None:
+        found = np.asarray(order)[found]
+    return from_pairs(np.concatenate(outs), found, places.shape, shape)
+
+
+@rule(
+    "numpy.interp",
+    kind="value",
+    note="each cell from its place and the points it lies between",
+)
+def interp(call: Call) -> Lineages | None:
+    """Two points inside, one where x is a point, an end outside.
+
+    Periodic points are wrapped, sorted, and continued by one on both sides.
+    """
+    at, points = np.asarray(call.argument("x")), np.asarray(call.argument("xp"))
+    cells = np.arange(len(points))
+    if call.argument("period") is not None:
+        period = abs(call.argument("period"))
+        points, at = points % period, at % period
+        order = np.argsort(points)
+        ends = points[order[-1:]] - period, points[order[:1]] + period
+        points = np.concatenate([ends[0], points[order], ends[1]])
+        cells = np.concatenate([order[-1:], order, order[:1]])
+    places = np.searchsorted(points, at, side="right") - 1
+    return _interpolated(call, at, points, places, cells, call.outputs[0].shape)
+
+
+def _interpolated(
+    call: Call, at: Any, points: Any, places: Any, cells: Any, out_shape: Shape
+) -> Lineages | None:
+    """The point at or before each place, and the next one unless the place is a point.
+
+    Outside, ``left`` and ``right`` stand for the values at the ends.
+    """
+    x, xp, fp = (call.argument(name) for name in ("x", "xp", "fp"))
+    last = len(points) - 1
+    before, after = places < 0, places >= last
+    hit = ~before & (points[np.clip(places, 0, last)] == at)
+    beyond = after & ~hit
+    lower = cells[np.clip(places, 0, last)]
+    upper = cells[np.clip(places + 1, 0, last)]
+    between_two = ~before & ~after & ~hit
+    everywhere = np.arange(np.size(at)).reshape(np.shape(at))
+    outs = np.concatenate([everywhere.ravel(), everywhere[between_two]])
+    ins = np.concatenate([np.ravel(lower), upper[between_two]])
+    reads = np.ones(np.shape(at), bool)
+    for side, name in ((before, "left"), (beyond, "right")):
+        if call.argument(name) is not None and call.argument("period") is None:
+            reads &= ~side
+    keep = reads.ravel()[outs]
+    values = from_pairs(outs[keep], ins[keep], out_shape, np.shape(fp))
+    return arrange(
+        call,
+        [
+            (x, elementwise(out_shape, np.shape(x))),
+            (xp, from_pairs(outs, ins, out_shape, np.shape(xp))),
+            (fp, values),
+            (call.argument("left"), None),
+            (call.argument("right"), None),
+        ],
+    )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.testing import operations as ops
 
@@ -118,3 +119,15 @@ def test_random_permutation_is_close_to_its_entropy():
     relation = np.stack([np.arange(n), perm], axis=1)
     entropy = 2_311_111  # log2(n!) / 8 bytes
     assert compress(relation, (n,), (n,)).nbytes <= 1.15 * entropy
+
+
+def test_group_by_is_close_to_its_entropy():
+    """Each of n input rows belongs to one of 1000 groups at random: n log2(1000) bits."""
+    n = 200_000
+    key = np.random.default_rng(3).integers(0, 1000, n)
+    order = np.argsort(key, kind="stable")
+    lineage = compress(np.stack([key[order], order], axis=1), (1000,), (n,))
+    assert lineage.orientation == "forward"
+    assert lineage.nbytes <= 1.02 * n * np.log2(1000) / 8
+    found = lineage.backward(CellSet.from_indices((1000,), np.array([[5], [7]])))
+    np.testing.assert_array_equal(found.indices()[:, 0], np.flatnonzero((key == 5) | (key == 7)))

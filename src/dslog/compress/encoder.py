@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dslog.compress.factors import factorise
 from dslog.compress.folds import fold
+from dslog.compress.kernels import each_once
 from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.errors import DslogError, ShapeError
 from dslog.lineage.expand import expand_table
@@ -26,6 +27,7 @@ from dslog.relation.relation import linear_strides, read
 
 I64 = npt.NDArray[np.int64]
 Method = Literal["auto", "provrc", "factors", "folds"]
+_MANY = 1 << 16
 _ENOUGH = 2  # rows that no other form would beat
 _PREFIX = 1 << 12  # raw rows on which the linear view is tried first
 _SMALL = 1 << 22  # pairs up to which a factor is expanded to try its linear view
@@ -37,12 +39,14 @@ def compress(
     out_shape: Sequence[int],
     in_shape: Sequence[int],
     method: Method = "auto",
-    orientation: Orientation = "backward",
+    orientation: Orientation | None = None,
 ) -> Lineage:
     """Compress a raw relation: an integer array (n, l + m), or an Arrow table b0.. a0.. .
 
     ``method`` "provrc" is the paper's algorithm alone; "folds" and "factors" add one layer to it;
-    "auto" keeps the smallest form. ``orientation`` "forward" makes the input's axes absolute.
+    "auto" keeps the smallest form. ``orientation`` says whose axes are absolute in the rows:
+    the output's ("backward") or the input's ("forward"). By default the output's, but "auto" takes
+    the input's where each input cell feeds one output cell without any order, as in a group-by.
 
     >>> lin = compress([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]], (2,), (2, 2))
     >>> print(lin.describe())
@@ -53,6 +57,9 @@ def compress(
         raise DslogError(msg)
     out_shape, in_shape = tuple(out_shape), tuple(in_shape)
     pairs = read(relation, out_shape, in_shape)
+    if orientation is None:
+        forward = method == "auto" and _scatters(pairs, out_shape, in_shape)
+        orientation = "forward" if forward else "backward"
     if orientation == "backward":
         terms = _encode(pairs, out_shape, in_shape, method)
     else:
@@ -60,6 +67,22 @@ def compress(
         swapped = np.ascontiguousarray(np.concatenate([pairs[:, l:], pairs[:, :l]], axis=1))
         terms = _encode(swapped, in_shape, out_shape, method)
     return Lineage(out_shape, in_shape, terms, orientation=orientation)
+
+
+def _scatters(pairs: I64, out_shape: Shape, in_shape: Shape) -> bool:
+    """Whether each input cell has one output cell, several share one, and a sample shows no order.
+
+    Then the output cell of each input cell, in order, is all there is to write.
+    """
+    n = len(pairs)
+    if n < _MANY or n != math.prod(in_shape) or n == math.prod(out_shape):
+        return False
+    middle = (n - _PREFIX) // 2
+    sample = provrc(pairs[middle : middle + _PREFIX], out_shape, in_shape, thorough=False)
+    if len(sample) * 4 < _PREFIX:
+        return False
+    strides = linear_strides(in_shape)
+    return strides is not None and each_once(pairs, len(out_shape), strides, n)
 
 
 def recompress(lineages: Sequence[Lineage], method: Method = "auto") -> Lineage:

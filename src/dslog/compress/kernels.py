@@ -12,7 +12,8 @@ from numba import njit
 I64 = npt.NDArray[np.int64]
 I8 = npt.NDArray[np.int8]
 
-SORTED, UNSORTED, SEVERAL = 0, 1, 2
+SORTED, UNSORTED, SEVERAL, SCATTERED = 0, 1, 2, 3
+_PROBE = 1 << 14
 _LOOK = 64
 
 
@@ -100,14 +101,15 @@ def _chain_bits(rel: I64, l: int, p: int, s: int) -> int:
 
 @njit(cache=True)
 def chain_cells(
-    rel: I64, l: int, head: I64, times: I64, length: I64, axis: I8, pattern: I8
+    rel: I64, l: int, most: float, head: I64, times: I64, length: I64, axis: I8, pattern: I8
 ) -> tuple[int, int]:
     """Compress a sorted relation in which every output cell has one run of input cells.
 
     One pass: rows become runs along one input axis, runs become chains along the last output axis.
     A chain is written as its first row, its number of runs, the run's length and axis, and the bits
     of the inputs that move with the output. Returns (status, chains); gives up at the first sign
-    of disorder or of a cell with several runs.
+    of disorder, of a cell with several runs, or when early rows give more chains than ``most`` of
+    them.
     """
     n = rel.shape[0]
     k = -1
@@ -115,6 +117,8 @@ def chain_cells(
     prev_len, prev_axis = 0, -1
     for r in range(1, n + 1):
         step = -1
+        if r == _PROBE and k > most * r:
+            return SCATTERED, 0
         if r < n:
             step = _run_step(rel, r, l)
             if step == -3:
@@ -179,15 +183,21 @@ def write_chains(
 
 
 @njit(cache=True)
-def write_cells(rel: I64, l: int, rows: I64, refs: I64) -> None:
-    """Write a row for each pair of a relation."""
+def write_cells(rel: I64, l: int, rows: I64, refs: I64) -> bool:
+    """Write a row for each pair of a sorted relation of one input cell per output cell.
+
+    Gives up, and says so, where two pairs are out of order or of the same output cell.
+    """
     m = rel.shape[1] - l
     for r in range(rel.shape[0]):
+        if r > 0 and _run_step(rel, r, l) != -1:
+            return False
         for j in range(l):
             rows[r, j] = rows[r, l + j] = rel[r, j]
         for i in range(m):
             rows[r, 2 * l + i] = rows[r, 2 * l + m + i] = rel[r, l + i]
             refs[r, i] = -1
+    return True
 
 
 @njit(cache=True)
@@ -519,3 +529,17 @@ def uses_ref(refs: I64, l: int) -> npt.NDArray[np.bool_]:
             if refs[r, i] >= 0:
                 used[i, refs[r, i]] = True
     return used
+
+
+@njit(cache=True)
+def each_once(rel: I64, l: int, strides: I64, cells: int) -> bool:
+    """Whether every input cell stands in exactly one pair."""
+    seen = np.zeros(cells, np.bool_)
+    for r in range(rel.shape[0]):
+        key = 0
+        for i in range(len(strides)):
+            key += rel[r, l + i] * strides[i]
+        if seen[key]:
+            return False
+        seen[key] = True
+    return rel.shape[0] == cells

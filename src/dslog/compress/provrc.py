@@ -30,7 +30,7 @@ _KEY_LIMIT = float(1 << 62)
 _FEW = 64  # rows that are kept as readable text
 _SETTLE = 64
 _MANY = 1 << 15
-_MOSTLY = 0.9
+_CHAIN_BITS = 4  # about what the length of a chain takes
 _SAMPLES = 2048
 _MOST_INPUTS = 6  # patterns of moving inputs are an int8 of bits
 
@@ -47,11 +47,11 @@ def provrc(
         return Table.empty(l, m)
     if l + m == 0:
         return Table.plain(0, 0, np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64))
-    cells = -1 if thorough else math.prod(out_shape)
-    status, table = _one_pass(relation, l, m, cells)
+    most = 1.0 if thorough else _most_chains(relation, out_shape, in_shape)
+    status, table = _one_pass(relation, l, m, most)
     if status == kernels.UNSORTED:
         relation = sort_unique(relation, [*out_shape, *in_shape])
-        status, table = _one_pass(relation, l, m, cells)
+        status, table = _one_pass(relation, l, m, most)
     if status == kernels.SORTED:
         axes = [j for j in range(l - 2, -1, -1) if thorough or _may_merge(table, j)]
         if axes and len(table) > 1:
@@ -62,6 +62,18 @@ def provrc(
     rows = _input_passes(rows, l, m, range(m - 2, -1, -1))
     axes = [j for j in range(l - 1, -1, -1) if thorough or _rows_may_merge(rows, l, m, j)]
     return _to_table(_output_passes(rows, l, m, axes), l, m)
+
+
+def _most_chains(relation: I64, out_shape: Sequence[int], in_shape: Sequence[int]) -> float:
+    """The share of rows above which chains are not worth their lengths.
+
+    With one input cell for each output cell the outputs may be all cells in order, which need not
+    be written down: smaller than chains that hold hardly more than a cell.
+    """
+    if len(relation) < _MANY or len(relation) != math.prod(out_shape):
+        return 1.0
+    bits = sum(max(s - 1, 1).bit_length() for s in in_shape)
+    return bits / (bits + _CHAIN_BITS)
 
 
 def provrc_ranges(table: Table) -> Table:
@@ -97,26 +109,30 @@ def _settled(table: Table) -> Table:
     for i in range(m):
         for j in range(l):
             distance = sample.in_lo[:, i] - sample.out_lo[:, j]
-            steady = (sample.ref[:, i] == -1).all() and (distance == distance[0]).all()
-            if steady or (sample.ref[:, i] == j).any():
+            absolute = sample.ref[:, i] == -1
+            steady = absolute.all() and (distance == distance[0]).all()
+            held = absolute & (sample.out_lo[:, j] < sample.out_hi[:, j])
+            if steady or np.count_nonzero(sample.ref[:, i] == j) > np.count_nonzero(held):
                 kernels.make_relative(table.rows, table.ref, l, i, j)
                 break
     return table
 
 
-def _one_pass(relation: I64, l: int, m: int, cells: int = -1) -> tuple[int, Table]:
+def _one_pass(relation: I64, l: int, m: int, most: float) -> tuple[int, Table]:
+    """Compress a sorted relation of one run per cell, or of one cell where chains are too many."""
     n = len(relation)
     if m > _MOST_INPUTS:
         return _check_order(relation), Table.empty(l, m)
     head, times, length = (np.empty(n, np.int64) for _ in range(3))
     axis, pattern = (np.empty(n, np.int8) for _ in range(2))
-    status, k = kernels.chain_cells(relation, l, head, times, length, axis, pattern)
-    if cells == n and k > _MOSTLY * n:
-        # one input cell for each output cell and hardly a chain: then let the outputs be all cells
-        # in order, which need not be written down
+    status, k = kernels.chain_cells(relation, l, most, head, times, length, axis, pattern)
+    if status == kernels.SORTED and k > most * n:
+        status = kernels.SCATTERED
+    if status == kernels.SCATTERED:
         table = _blank(n, l, m)
-        kernels.write_cells(relation, l, table.rows, table.ref)
-        return status, table
+        if kernels.write_cells(relation, l, table.rows, table.ref):
+            return kernels.SORTED, table
+        return _one_pass(relation, l, m, 1.0)
     table = _blank(k, l, m)
     kernels.write_chains(relation, l, head, times, length, axis, pattern, table.rows, table.ref)
     return status, table

@@ -76,19 +76,20 @@ def _write(name: str, values: I64, spec: Spec) -> dict[str, pa.Array]:
 
 
 def decode_column(name: str, spec: Spec, blob: pa.Table, n: int) -> I64:
-    """Undo ``encode_column``."""
+    """Undo ``encode_column``; a column that Spark wrote is a "plain" Parquet column."""
+    if spec[0] == "plain":
+        return blob.column(name).to_numpy().astype(np.int64, copy=False)
     kind, width, base = spec[:3]
+    values: I64 = np.full(n, base, np.int64)
     if kind.endswith("bits"):
-        values = np.empty(n, np.int64)
         _unpack(_bytes_of(blob.column(name), width), base, width, values)
     else:
-        values = np.full(n, base, np.int64)
         for k in range(width):
             plane = _bytes_of(blob.column(f"{name}.{k}"), 8)[:n]
             values += plane.astype(np.int64) << (8 * k)
     if kind.startswith("d"):
         values[0] = spec[3]
-        values = np.cumsum(values)
+        np.cumsum(values, out=values)
     return values
 
 

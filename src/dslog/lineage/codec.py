@@ -19,7 +19,7 @@ written stands under ``"w"`` (see ``dslog.lineage.bits``).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from dslog.lineage.bits import Spec, decode_column, encode_column
 from dslog.lineage.factor import Factor, Shape, Term
-from dslog.lineage.kernels import all_cells, difference, gapless, is_constant
+from dslog.lineage.kernels import all_cells, gapless, is_constant, varying
 from dslog.lineage.table import Table
 
 I64 = npt.NDArray[np.int64]
@@ -191,23 +191,32 @@ def column_names(l: int, m: int, levels: int) -> list[str]:
     return names
 
 
-def table_columns(table: Table, left_out: Collection[str] = ()) -> dict[str, I64]:
-    """Return a table's attributes as named columns; a width that never varies has one value."""
+def table_columns(table: Table) -> dict[str, I64]:
+    """Return a table's attributes as named columns, those that never vary as broadcast values."""
     l, m = table.num_out, table.num_in
-    columns: dict[str, I64] = {}
-    for name, lo, hi in _axis_columns(l, m):
-        if name not in left_out:
-            columns[name] = table.rows[:, lo]
-        if f"{name}w" not in left_out:
-            columns[f"{name}w"] = difference(table.rows, hi, lo)
+    axes = list(_axis_columns(l, m))
+    columns = _ends_and_widths(table.rows, axes, "")
     for i in range(m):
         columns[f"a{i}r"] = table.ref[:, i]
     for k in range(table.levels):
         columns[f"n{k}"] = table.count[:, k]
-        steps = np.ascontiguousarray(table.step[:, k])
-        for name, lo, hi in _axis_columns(l, m):
-            columns[f"s{k}{name}"] = steps[:, lo]
-            columns[f"s{k}{name}w"] = difference(steps, hi, lo)
+        columns |= _ends_and_widths(np.ascontiguousarray(table.step[:, k]), axes, f"s{k}")
+    return columns
+
+
+def _ends_and_widths(
+    rows: I64, axes: Sequence[tuple[str, int, int]], prefix: str
+) -> dict[str, I64]:
+    """Lower ends and widths of every axis; one pass over the rows finds what never varies."""
+    plan = np.array([p for _, lo, hi in axes for p in ((lo, -1), (hi, lo))], np.int64)
+    names = [prefix + name + part for name, _, _ in axes for part in ("", "w")]
+    plan = plan.reshape(len(names), 2)
+    varies = varying(rows, plan)
+    columns: dict[str, I64] = {}
+    for name, (c, base), some in zip(names, plan.tolist(), varies.tolist(), strict=True):
+        values = rows if some else rows[:1]
+        column = values[:, c] if base < 0 else values[:, c] - values[:, base]
+        columns[name] = column if some else np.broadcast_to(column, len(rows))
     return columns
 
 
@@ -238,16 +247,15 @@ def _encode_columns(
     """Write a table's constants into the header item and its columns into blobs."""
     constants: dict[str, Json] = {}
     cells = _implied_cells(table, out_sizes)
-    left_out: set[str] = set()
+    columns = table_columns(table)
     if cells:
         constants["cells"] = cells
-        left_out = {f"b{j}" for j in range(table.num_out)}
-        left_out |= {f"{name}w" for name in left_out} if cells == "all" else set()
-    columns = table_columns(table, left_out)
+        for j in range(table.num_out):
+            del columns[f"b{j}"]
     arrays: dict[str, pa.Array] = {}
     specs: dict[str, Spec] = {}
     for name, column in columns.items():
-        if is_constant(column):
+        if column.strides == (0,) or is_constant(column):
             if column[0] != _default(name):
                 constants[name] = int(column[0])
             continue

@@ -386,15 +386,15 @@ def gapless(rows: I64) -> bool:
 
 
 @njit(cache=True)
-def difference(rows: I64, x: int, y: int) -> I64:
-    """Column x minus column y; a single value when it is the same in every row."""
-    n = rows.shape[0]
-    steady = True
-    for r in range(n):
-        if rows[r, x] - rows[r, y] != rows[0, x] - rows[0, y]:
-            steady = False
-            break
-    out = np.empty(min(n, 1) if steady else n, np.int64)
-    for r in range(len(out)):
-        out[r] = rows[r, x] - rows[r, y]
-    return out
+def varying(rows: I64, plan: I64) -> npt.NDArray[np.bool_]:
+    """Which columns vary, each a (column, column taken off it) pair, the second -1 for none."""
+    varies = np.zeros(plan.shape[0], np.bool_)
+    for r in range(1, rows.shape[0]):
+        for k in range(plan.shape[0]):
+            if not varies[k]:
+                c, base = plan[k]
+                d = rows[r, c] - rows[0, c]
+                if base >= 0:
+                    d -= rows[r, base] - rows[0, base]
+                varies[k] = d != 0
+    return varies

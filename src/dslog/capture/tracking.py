@@ -31,22 +31,22 @@ class TrackingStore(Store):
 
     def __init__(self, path: str | PathLike[str], mode: str = "a", **seams: Any) -> None:
         super().__init__(path, mode, **seams)
-        self._session = Session(Batch(self._catalog, self._files))
-        complete = CompleteCatalog(self._catalog, self._session.flush)
+        self.session = Session(Batch(self._catalog, self._files))
+        complete = CompleteCatalog(self._catalog, self.session.flush)
         self._catalog = cast("SqliteCatalog", complete)
         self._registrar = replace(self._registrar, catalog=self._catalog)
-        self._rescue = weakref.finalize(self, self._session.close)
+        self._rescue = weakref.finalize(self, self.session.close)
 
     def track(self, values: Any, name: str | None = None) -> TrackedArray:
         """Return values as an array whose lineage is recorded, called ``name`` in this store.
 
         The values are not stored. Without a name the array gets one: ``array``, ``array_2`` ...
         """
-        return track(self._session, values, name)
+        return track(self.session, values, name)
 
     def flush(self) -> None:
         """Commit what was captured so far; queries and ``close`` do that by themselves."""
-        self._session.flush()
+        self.session.flush()
 
     def close(self) -> None:
         """Commit what was captured and close the store; closing twice is fine."""

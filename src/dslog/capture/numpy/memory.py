@@ -84,10 +84,10 @@ class Memory:
 
     def replace(self, node: Node) -> None:
         """Go on with a version that an operation has written as a whole."""
+        self._tell_scope()
         self._writes = []
         self.node = node
         self.version += 1
-        self._tell_scope()
 
     def relabel(self) -> None:
         """Name further versions after the latest one, which got a name from the user."""

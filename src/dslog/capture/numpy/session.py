@@ -53,7 +53,7 @@ class Session:
             if name is None:
                 name = self._fresh("array")
             check_name(name, "array")
-            if self._taken(name):
+            if self.is_taken(name):
                 if name in self._names:
                     self.flush()
                 known = find_array(name, self.catalog)
@@ -74,7 +74,7 @@ class Session:
             check_name(name, "array")
             if name == node.name:
                 return True
-            if self._taken(name):
+            if self.is_taken(name):
                 raise CaptureError(f"there is an array {name!r} in the store: take another name")
             if node.stored:
                 return False
@@ -132,13 +132,14 @@ class Session:
                 self.flush()
             self.closed = True
 
-    def _taken(self, name: str) -> bool:
+    def is_taken(self, name: str) -> bool:
+        """Whether an array of this name is stored, or waits to be."""
         return name in self._names or self.catalog.shape(name) is not None
 
     def _fresh(self, wanted: str) -> str:
         """Return a name that is free: ``wanted``, else with a number behind it."""
         for name in self._numbered(wanted):
-            if not self._taken(name):
+            if not self.is_taken(name):
                 return name
         raise AssertionError  # pragma: no cover (names don't end)
 

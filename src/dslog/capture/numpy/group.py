@@ -1,0 +1,210 @@
+"""A group of calls that becomes one operation: from what it read to what is left of it.
+
+Inside a group nothing reaches the store. When it ends, the arrays that are still alive are its
+outputs, the arrays from outside that it used are its inputs, and the lineage between them is
+composed over everything that happened in between. Where composing would take too many pairs, or
+when the group ends with an error, its steps are recorded one by one instead: nothing is lost.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from dslog.capture.numpy.call import Array, Lineages
+from dslog.capture.numpy.compose import Either, as_lineage, compose, union
+from dslog.capture.numpy.memory import Memory
+from dslog.capture.numpy.node import Node, Recorder, Step
+from dslog.capture.numpy.session import Session
+from dslog.capture.numpy.state import State, Tracked
+from dslog.capture.numpy.strided import can_be_root
+from dslog.errors import CaptureError
+from dslog.lineage.factor import Shape
+
+Alive = tuple[Tracked, State, Memory]
+
+
+class Group:
+    """Gathers the calls on one store's arrays."""
+
+    def __init__(self, name: str, session: Session, parent: Recorder) -> None:
+        self.name = name
+        self.session = session
+        self._parent = parent
+        self._steps: list[Step] = []
+        self._arrays: list[weakref.ref[Array]] = []
+        self._written: dict[Memory, Recorder] = {}  # who knew its node before
+        self._given: set[Node] = set()  # nodes that the user named
+        self._kept: list[Tracked] | None = None
+
+    # what a recorder does
+
+    def node(self, shape: Shape, name: str, base: str) -> Node:
+        """Make a node that only the group knows."""
+        return Node(name, shape, base, self)
+
+    def rename(self, node: Node, name: str) -> bool:
+        """Give a node of the group a name; a node from outside is not renamed."""
+        if node.owner is not self:
+            return self._parent.rename(node, name)
+        if self.session.is_taken(name) or any(name == other.name for other in self._given):
+            raise CaptureError(f"there is an array {name!r} in the store: take another name")
+        node.name = node.base = name
+        self._given.add(node)
+        return True
+
+    def record(
+        self,
+        name: str,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        lineages: Lineages,
+        args: Mapping[str, object],
+    ) -> None:
+        """Keep a step until the group ends."""
+        self._steps.append(Step(name, tuple(inputs), tuple(outputs), lineages, args))
+
+    def made(self, array: Array) -> None:
+        """Take note of an array that got a node inside."""
+        self._arrays.append(weakref.ref(array))
+
+    def written(self, memory: Memory) -> None:
+        """Take note of memory that was written inside."""
+        self._written.setdefault(memory, memory.node.owner)
+
+    def inherit(self, inner: Group) -> None:
+        """Take over what outlives a group inside this one."""
+        self._arrays.extend(inner._arrays)
+        self._given.update(inner._given)
+        for memory, before in inner._written.items():
+            self._written.setdefault(memory, before)
+
+    # what the user may do
+
+    def keep(self, *arrays: Tracked) -> None:
+        """Say which arrays are the results; without that it is all that are alive at the end."""
+        self._kept = [*(self._kept or ()), *arrays]
+
+    # the end
+
+    def close(self, args: Mapping[str, object], *, failed: bool = False) -> None:
+        """Record the group, as one operation if that can be."""
+        for memory in list(self._written):
+            memory.settle()
+        outputs = self._outputs()
+        if isinstance(self._parent, Group):
+            self._parent.inherit(self)
+        lineages = None if failed else self._composed(outputs)
+        if lineages is None:
+            self._record_steps(outputs)
+            return
+        if not outputs:
+            return
+        sources = list(dict.fromkeys(source for row in lineages for source in row))
+        rows: Lineages = tuple(
+            tuple(as_lineage(row[s]) if s in row else None for s in sources) for row in lineages
+        )
+        for node in outputs:
+            self._hand_over(node)
+        self._parent.record(self.name, sources, outputs, rows, args)
+
+    def _outputs(self) -> list[Node]:
+        """The nodes of the group that something outside can still reach."""
+        alive = list(self._alive())
+        if self._kept is not None:
+            alive = self._forget_others(alive)
+        views = Counter(id(memory) for _, _, memory in alive)
+        found: dict[Node, None] = {}
+        for _, state, memory in alive:
+            if views[id(memory)] == 1:
+                self._separate(state, memory)
+            found[(state.memory or memory).node] = None
+            if state.node is not None and state.seen == memory.version:
+                found[state.node] = None
+        found.update((memory.node, None) for memory in self._written if self._was_there(memory))
+        return [node for node in found if node.owner is self]
+
+    def _was_there(self, memory: Memory) -> bool:
+        """Whether memory is older than the group."""
+        return self._written.get(memory, memory.node.owner) is not self
+
+    def _forget_others(self, alive: list[Alive]) -> list[Alive]:
+        """Let arrays go that are not among the kept ones, unless they were there before."""
+        kept = []
+        for array, state, memory in alive:
+            if any(array is each for each in self._kept or ()) or self._was_there(memory):
+                kept.append((array, state, memory))
+            else:
+                array.tracking = None
+        return kept
+
+    def _alive(self) -> Iterator[Alive]:
+        seen: set[int] = set()
+        for reference in self._arrays:
+            array = reference()
+            if isinstance(array, Tracked) and id(array) not in seen:
+                seen.add(id(array))
+                state = array.tracking
+                if state is not None and state.memory is not None:
+                    yield array, state, state.memory
+
+    def _separate(self, state: State, memory: Memory) -> None:
+        """Let a view that is all that is left of its memory be a root of its own."""
+        node, plain = state.node, state.plain
+        if node is None or plain is None or plain is memory.root or state.seen != memory.version:
+            return
+        if not self._was_there(memory) and can_be_root(plain):
+            state.memory = Memory(plain, node, self.session)
+            state.seen = memory.version = 0
+
+    def _composed(self, outputs: Sequence[Node]) -> list[dict[Node, Either]] | None:
+        """Per output, its lineage from each node outside; None when that takes too many pairs."""
+        steps = self._needed(outputs)
+        from_outside: dict[Node, dict[Node, Either]] = {}
+        for step in steps:
+            for out, row in zip(step.outputs, step.lineages, strict=True):
+                parts: dict[Node, list[Either]] = {}
+                for node, lineage in zip(step.inputs, row, strict=True):
+                    if lineage is None:
+                        continue
+                    if node.owner is not self:
+                        parts.setdefault(node, []).append(lineage)
+                        continue
+                    for source, inner in from_outside.get(node, {}).items():
+                        both = compose(lineage, inner)
+                        if both is None:
+                            return None
+                        parts.setdefault(source, []).append(both)
+                from_outside[out] = {source: union(found) for source, found in parts.items()}
+        return [from_outside.get(out, {}) for out in outputs]
+
+    def _needed(self, outputs: Sequence[Node]) -> list[Step]:
+        """The steps that lead to some nodes, in order."""
+        wanted = set(outputs)
+        steps = []
+        for step in reversed(self._steps):
+            if any(out in wanted for out in step.outputs):
+                wanted.update(step.inputs)
+                steps.append(step)
+        return steps[::-1]
+
+    def _record_steps(self, outputs: Sequence[Node]) -> None:
+        """Record each step that leads to an output on its own."""
+        for step in self._needed(outputs):
+            for node in step.outputs:
+                self._hand_over(node, wanted=node.name)
+            self._parent.record(
+                f"{self.name}/{step.name}", step.inputs, step.outputs, step.lineages, step.args
+            )
+
+    def _hand_over(self, node: Node, wanted: str | None = None) -> None:
+        """Give a node to the recorder around the group, under a name that is free there."""
+        if node.owner is not self:
+            return
+        keeps_name = node in self._given or any(
+            node is memory.node for memory in self._written if self._was_there(memory)
+        )
+        name = wanted or (node.name if keeps_name else f"{node.base}.{self.name}")
+        node.name = self._parent.node(node.shape, name, node.base).name
+        node.owner = self._parent

@@ -76,10 +76,9 @@ def _write(name: str, values: I64, spec: Spec) -> dict[str, pa.Array]:
 
 
 def decode_column(name: str, spec: Spec, blob: pa.Table, n: int) -> I64:
-    """Undo ``encode_column``; a column that Spark wrote is a "plain" Parquet column."""
-    if spec[0] == "plain":
-        return blob.column(name).to_numpy().astype(np.int64, copy=False)
-    kind, width, base = spec[:3]
+    """Undo ``encode_column``."""
+    kind: str = spec[0]
+    width, base = int(spec[1]), int(spec[2])
     values: I64 = np.full(n, base, np.int64)
     if kind.endswith("bits"):
         _unpack(_bytes_of(blob.column(name), width), base, width, values)

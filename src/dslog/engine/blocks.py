@@ -1,0 +1,162 @@
+"""What travels between the two halves of a distributed compression.
+
+The first half sees the relation in whatever order it comes. It cuts it into chunks, sorts each and
+sends every partition its slice, as one block of numbers instead of one record per pair. A chunk
+that already compresses well (operations mostly emit their pairs in order) travels as compressed
+rows: the shuffle then carries what the relation holds, not how long it is.
+
+The second half puts the blocks of one partition, a range of the pairs' order, together again.
+Everything here is a pure function of arrays; Spark only carries the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.compress.provrc import provrc, provrc_ranges
+from dslog.engine.packing import Packing, sort_keys
+from dslog.lineage.table import Table, concat
+
+I64 = npt.NDArray[np.int64]
+
+KEYS, ROWS = 0, 1
+_BLOCK = 1 << 17  # numbers in a block; Spark copies a record several times, so keep it modest
+_WINDOW = 1 << 12
+_GAIN = 4  # pairs that a compressed row must stand for to travel as one
+
+
+@dataclass(frozen=True)
+class Split:
+    """How a relation is split: its packing, and the first numbers of all partitions but one.
+
+    ``combine`` is the least number of pairs that is worth compressing before the shuffle;
+    ``chunk`` pairs are held at a time in the first half, ``hold`` in the second.
+    """
+
+    packing: Packing
+    bounds: tuple[int, ...] = ()
+    thorough: bool = True
+    combine: int = 1 << 16
+    chunk: int = 1 << 20
+    hold: int = 1 << 24
+
+    @property
+    def parts(self) -> int:
+        """The number of partitions."""
+        return len(self.bounds) + 1
+
+    def compress(self, keys: I64) -> Table:
+        """Compress sorted numbers."""
+        packing = self.packing
+        pairs = packing.unpack(keys)
+        return provrc(pairs, packing.out_shape, packing.in_shape, thorough=self.thorough)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Numbers or compressed rows that belong to one partition."""
+
+    part: int
+    kind: int
+    data: bytes
+
+
+def chunks(batches: Iterable[I64], size: int) -> Iterator[I64]:
+    """Put batches of numbers together into chunks of about ``size``."""
+    held: list[I64] = []
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += len(batch)
+        if rows >= size:
+            yield np.concatenate(held)
+            held, rows = [], 0
+    if rows:
+        yield np.concatenate(held)
+
+
+def cut(chunk: I64, split: Split) -> Iterator[Block]:
+    """Sort a chunk of numbers and cut it into blocks, one or more for each partition it meets."""
+    keys = sort_keys(chunk)
+    table = _combined(keys, split)
+    if table is None:
+        yield from _slices(keys, keys[:, 0], KEYS, split)
+        return
+    out_lo, _, in_lo, _ = table.bounds
+    corner = split.packing.pack(np.concatenate([out_lo, in_lo], axis=1))
+    order = np.argsort(corner[:, 0], kind="stable")
+    rows = np.concatenate([table.rows, table.ref], axis=1)
+    yield from _slices(rows[order], corner[order, 0], ROWS, split)
+
+
+def _combined(keys: I64, split: Split) -> Table | None:
+    """Return the chunk compressed, if that is worth it; windows are tried first."""
+    n = len(keys)
+    if n < split.combine or not split.packing.sizes:
+        return None
+    for start in (0, (n - _WINDOW) // 2) if n > 2 * _WINDOW else (0,):
+        window = keys[start : start + _WINDOW]
+        if len(split.compress(window)) * _GAIN > len(window):
+            return None
+    table = split.compress(keys)
+    return table if len(table) * _GAIN <= n else None
+
+
+def _slices(rows: I64, position: I64, kind: int, split: Split) -> Iterator[Block]:
+    bounds = np.array(split.bounds, np.int64)
+    ends = [0, *np.searchsorted(position, bounds, "left").tolist(), len(rows)]
+    most = max(_BLOCK // max(rows.shape[1], 1), 1)
+    for part in range(split.parts):
+        for start in range(ends[part], ends[part + 1], most):
+            stop = min(start + most, ends[part + 1])
+            yield Block(part, kind, np.ascontiguousarray(rows[start:stop]).tobytes())
+
+
+class Gathered:
+    """The blocks of one partition, compressed together.
+
+    Numbers are held up to ``split.hold``, then compressed and kept as rows: a partition that turns
+    out far too large costs some merges at worst, never unbounded memory for numbers.
+    """
+
+    def __init__(self, split: Split) -> None:
+        self._split = split
+        self._keys: list[I64] = []
+        self._held = 0
+        self._tables: list[Table] = []
+
+    def add(self, kind: int, data: bytes | memoryview) -> None:
+        """Take in one block."""
+        packing = self._split.packing
+        l, m = len(packing.out_shape), len(packing.in_shape)
+        flat = np.frombuffer(data, np.int64)
+        if kind == ROWS:
+            rows = flat.reshape(-1, 2 * l + 3 * m)
+            width = 2 * (l + m)
+            self._tables.append(Table.plain(l, m, rows[:, :width], rows[:, width:]))
+            return
+        keys = flat.reshape(-1, len(packing.groups))
+        self._keys.append(keys)
+        self._held += len(keys)
+        if self._held >= self._split.hold:
+            self._flush()
+
+    def table(self) -> Table:
+        """Return everything as one compressed table."""
+        self._flush()
+        if not self._tables:
+            packing = self._split.packing
+            return Table.empty(len(packing.out_shape), len(packing.in_shape))
+        if len(self._tables) == 1:
+            return self._tables[0]
+        return provrc_ranges(concat(self._tables))
+
+    def _flush(self) -> None:
+        if self._keys:
+            keys = sort_keys(np.concatenate(self._keys))
+            self._keys, self._held = [], 0
+            self._tables.append(self._split.compress(keys))

@@ -1,0 +1,230 @@
+"""Compress a relation on Spark: the driver sees counts and seams, never the relation.
+
+1. Pack each pair into one number, checking it on the way (``frames``).
+2. Look at a sample, to know about how many pairs there are and to cut their order into partitions
+   of equal size, however skewed the relation is: a partition may end within an output cell.
+3. Cut, sort and, where it pays, compress chunks as they come (``blocks``); send each partition its
+   blocks; compress each partition with the kernels that run in process (``tasks``).
+4. Join the seams. A result that is small comes to the driver and goes through the encoder once
+   more; a large one stays in the part files that executors wrote (``parts``).
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from dslog.compress.encoder import Method, encode_table
+from dslog.compress.provrc import provrc_ranges
+from dslog.engine.blocks import Split
+from dslog.engine.frames import explained, pack_frame
+from dslog.engine.packing import Packing
+from dslog.engine.parts import Part, Parts, header_of, load_table, read_part, write_part
+from dslog.engine.progress import shown
+from dslog.engine.seams import join_folds, join_seams
+from dslog.engine.tasks import BLOCKS, PIECES, PieceJob, compress_batches, cut_batches
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.table import Table, concat
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Shape = tuple[int, ...]
+_SAMPLE = 1 << 14  # pairs of the sample: partitions end up equal within a few percent
+_ONE_IN = 1 << 10
+_MOST_PARTITIONS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a relation is compressed on Spark.
+
+    ``collect_rows`` compressed rows may come to the driver; a partition should get ``pairs`` pairs
+    unless ``partitions`` fixes their number; ``chunk`` and ``combine`` are those of ``Split``.
+    """
+
+    method: Method = "auto"
+    collect_rows: int = 1_000_000
+    partitions: int | None = None
+    pairs: int = 1 << 22
+    chunk: int = 1 << 20
+    combine: int = 1 << 16
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """What the partitions gave: rows that came to the driver, seams joined, and files."""
+
+    loose: list[Table]
+    parts: list[Part]
+
+    @property
+    def rows(self) -> int:
+        return sum(map(len, self.loose)) + sum(part.rows for part in self.parts)
+
+
+def compress_frame(
+    frame: DataFrame,
+    out_shape: Sequence[int],
+    in_shape: Sequence[int],
+    root: Path,
+    options: Options | None = None,
+) -> Lineage | Parts:
+    """Compress a DataFrame with columns b0.. a0..; large results stay in files below ``root``.
+
+    The files lie in a fresh directory of their own, which is gone again if anything fails, or if
+    the result is small enough to be a Lineage in memory.
+    """
+    options = options or Options()
+    packing = Packing(tuple(out_shape), tuple(in_shape))
+    session = frame.sparkSession
+    with _directory(root) as directory, _cancelled_on_error(session), explained(packing):
+        keys = pack_frame(frame, packing)
+        split, rows = _plan(keys, packing, session, options)
+        inline = max(options.collect_rows // split.parts, 64)
+        folds = options.method in ("auto", "folds")
+        job = PieceJob(split, directory, inline, inline, folds)
+        with shown(session, "compressing", rows):
+            pieces = _run(keys, job)
+        return _finish(pieces, packing, directory, options)
+
+
+def _plan(
+    keys: DataFrame, packing: Packing, session: SparkSession, options: Options
+) -> tuple[Split, int]:
+    """Choose the partitions from a sample; return the split and about how many pairs there are."""
+    one_in = 1 if options.partitions else _ONE_IN
+    columns = ", ".join(keys.columns)
+    hashed = keys.selectExpr("k0", f"xxhash64({columns}) as h")
+    with shown(session, "sampling"):
+        picked = hashed.where(f"h & {one_in - 1}L = 0").orderBy("h").limit(_SAMPLE).toArrow()
+    rows = _estimate(picked.column("h").to_numpy(), one_in)
+    wanted = options.partitions or _partitions(rows, options.pairs, _cores(session))
+    sample = np.sort(picked.column("k0").to_numpy())
+    at = np.arange(1, wanted) * len(sample) // wanted
+    bounds = sample[at].tolist() if len(sample) else []
+    if options.partitions is None:
+        bounds = sorted(set(bounds))
+    thorough = options.method == "provrc"
+    split = Split(packing, tuple(bounds), thorough, options.combine, options.chunk)
+    return split, rows
+
+
+def _estimate(hashes: np.ndarray[tuple[int], np.dtype[np.int64]], one_in: int) -> int:
+    """About how many pairs there are, from the least hashes of one in so many of them."""
+    if len(hashes) < _SAMPLE:
+        return len(hashes) * one_in
+    share = (float(hashes.max()) + 2.0**63) / 2.0**64
+    return int(len(hashes) * one_in / share)
+
+
+def _partitions(rows: int, pairs: int, cores: int) -> int:
+    """As many as the pairs need, and enough for the cores once there is something to share."""
+    enough = min(cores, rows // (1 << 18))
+    return min(max(math.ceil(rows / pairs), enough, 1), _MOST_PARTITIONS)
+
+
+def _cores(session: SparkSession) -> int:
+    if hasattr(session, "_jsparkSession"):
+        return int(session.sparkContext.defaultParallelism)
+    return int(session.conf.get("spark.sql.shuffle.partitions", "8") or 8)  # Connect won't say
+
+
+def _run(keys: DataFrame, job: PieceJob) -> _Pieces:
+    blocks = keys.mapInArrow(partial(cut_batches, split=job.split), BLOCKS)
+    pieces = blocks.repartitionById(job.split.parts, "part").mapInArrow(
+        partial(compress_batches, job=job), PIECES
+    )
+    return _read_pieces(pieces.toArrow(), job.split.packing)
+
+
+def _read_pieces(found: pa.Table, packing: Packing) -> _Pieces:
+    l, m = len(packing.out_shape), len(packing.in_shape)
+    inline = [load_table(data, l, m) for data in found.column("rows").to_pylist()]
+    seams = [load_table(data, l, m) for data in found.column("seam").to_pylist()]
+    loose = [*inline, join_seams(seams)] if seams else inline
+    files = [Part.from_json(text) for text in found.column("file").to_pylist() if text]
+    parts = sorted(files, key=lambda part: part.bounds)
+    return _Pieces([table for table in loose if len(table)], parts)
+
+
+def _finish(
+    pieces: _Pieces, packing: Packing, directory: Path, options: Options
+) -> Lineage | Parts:
+    out_shape, in_shape = packing.out_shape, packing.in_shape
+    if pieces.rows > options.collect_rows:
+        return _keep(pieces, packing, directory)
+    root, l, m = directory.parent, len(out_shape), len(in_shape)
+    tables = [read_part(root / part.name, l, m, part.levels) for part in pieces.parts]
+    tables += pieces.loose
+    shutil.rmtree(directory)
+    if not tables:
+        return Lineage.empty(out_shape, in_shape)
+    if sum(map(_unfolded, tables)) > 4 * options.collect_rows:
+        table = join_folds(_in_order(concat(tables)))
+        return Lineage.of_table(out_shape, in_shape, table)
+    table = provrc_ranges(concat(tables)) if len(tables) > 1 else tables[0]
+    return Lineage(out_shape, in_shape, encode_table(table, out_shape, in_shape, options.method))
+
+
+def _keep(pieces: _Pieces, packing: Packing, directory: Path) -> Parts:
+    """Leave the part files where they are and write what came to the driver beside them."""
+    shapes = packing.out_shape, packing.in_shape
+    loose: dict[int, list[Table]] = {}
+    for table in pieces.loose:
+        loose.setdefault(table.levels, []).append(table)
+    blobs: dict[int, list[Part]] = {}
+    for part in pieces.parts:
+        blobs.setdefault(part.levels, []).append(part)
+    for levels, tables in loose.items():
+        part = write_part(_in_order(concat(tables)), *shapes, directory)
+        blobs.setdefault(levels, []).append(part)
+    grouped = tuple(tuple(blobs[levels]) for levels in sorted(blobs))
+    rows = sum(part.rows for parts in grouped for part in parts)
+    return Parts(header_of(grouped, *shapes), rows, grouped)
+
+
+def _in_order(table: Table) -> Table:
+    if table.num_out == 0:
+        return table
+    return table.take(np.argsort(table.bounds[0][:, 0], kind="stable"))
+
+
+def _unfolded(table: Table) -> float:
+    return float(np.prod(table.count.astype(float), axis=1).sum())
+
+
+@contextmanager
+def _directory(root: Path) -> Iterator[Path]:
+    """Make a fresh directory; it goes again unless files in it are what the block returns."""
+    directory = root / uuid4().hex
+    directory.mkdir(parents=True)
+    try:
+        yield directory
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _cancelled_on_error(session: SparkSession) -> Iterator[None]:
+    """Stop what still runs on Spark when the block fails or is interrupted."""
+    tag = f"dslog-{uuid4().hex}"
+    session.addTag(tag)
+    try:
+        yield
+    except BaseException:
+        session.interruptTag(tag)
+        raise
+    finally:
+        session.removeTag(tag)

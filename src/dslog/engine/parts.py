@@ -1,0 +1,209 @@
+"""Part files: a large Lineage as Parquet files that executors write, one each.
+
+A part has the columns of ``lineage.codec``, all of them, as plain integers whose types follow from
+the shapes of the arrays, so that any reader can put the parts of a Lineage one after another, and
+SQL can read them. Rows are sorted by their first output cell; row groups are small and every page
+has a checksum, because a query reads the few row groups that its bounds let through.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dslog.lineage.codec import column_names, columns_table, table_columns
+from dslog.lineage.table import Table
+
+I64 = npt.NDArray[np.int64]
+Shape = tuple[int, ...]
+Bounds = tuple[tuple[int, int], ...]
+
+ROW_GROUP = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part file that was written and flushed, under a name that nobody used before.
+
+    ``bounds`` hold every cell its rows name: ``(lo, hi)`` per output axis, then per input axis.
+    """
+
+    name: str
+    rows: int
+    levels: int
+    nbytes: int
+    checksum: bytes
+    bounds: Bounds
+
+    def to_json(self) -> str:
+        """Return a text that ``from_json`` reads."""
+        return json.dumps(
+            [self.name, self.rows, self.levels, self.nbytes, self.checksum.hex(), self.bounds]
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Part:
+        """Undo ``to_json``."""
+        name, rows, levels, nbytes, checksum, bounds = json.loads(text)
+        ends = tuple((lo, hi) for lo, hi in bounds)
+        return cls(name, rows, levels, nbytes, bytes.fromhex(checksum), ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A Lineage whose rows are all in part files: what a store commits."""
+
+    header: str
+    num_rows: int
+    blobs: tuple[tuple[Part, ...], ...]
+
+
+def write_part(table: Table, out_shape: Shape, in_shape: Shape, directory: Path) -> Part:
+    """Write a table into a directory that exists, under a fresh name, and flush it to disk.
+
+    The name is unique to this call, so another attempt of the same task never touches the file.
+    """
+    blob = _blob(table, out_shape, in_shape)
+    sink = io.BytesIO()
+    pq.write_table(
+        blob,
+        sink,
+        compression="zstd",
+        use_dictionary=False,
+        column_encoding={name: _encoding(blob.column(name)) for name in blob.column_names},
+        row_group_size=ROW_GROUP,
+        store_schema=False,
+        write_page_checksum=True,
+    )
+    content = sink.getbuffer()
+    name = f"{uuid4().hex}.parquet"
+    with (directory / name).open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    checksum = hashlib.sha256(content).digest()[:16]
+    full = f"{directory.name}/{name}"
+    return Part(full, len(table), table.levels, len(content), checksum, table_bounds(table))
+
+
+def table_bounds(table: Table) -> Bounds:
+    """Return the bounding box of a table's rows, output axes first."""
+    out_lo, out_hi, in_lo, in_hi = table.bounds
+    low = np.concatenate([out_lo, in_lo], axis=1).min(axis=0).tolist()
+    high = np.concatenate([out_hi, in_hi], axis=1).max(axis=0).tolist()
+    return tuple(zip(low, high, strict=True))
+
+
+def header_of(
+    blobs: Sequence[Sequence[Part]], out_shape: Shape, in_shape: Shape, *, exact: bool = True
+) -> str:
+    """Return the header of a Lineage that is the union of these blobs, one table each.
+
+    It is the header of ``lineage.serial``, with the bounds of every part beside the row count.
+    """
+    l, m = len(out_shape), len(in_shape)
+    terms = [
+        [
+            {
+                "n": sum(part.rows for part in parts),
+                "k": parts[0].levels,
+                "c": {},
+                "w": {name: ["plain"] for name in column_names(l, m, parts[0].levels)},
+                "blob": number,
+                "parts": [[part.rows, part.bounds] for part in parts],
+            }
+        ]
+        for number, parts in enumerate(blobs)
+    ]
+    header: dict[str, object] = {"b": list(out_shape), "a": list(in_shape), "t": terms}
+    if not exact:
+        header["exact"] = False
+    return json.dumps(header, separators=(",", ":"))
+
+
+def _blob(table: Table, out_shape: Shape, in_shape: Shape) -> pa.Table:
+    types = _types(out_shape, in_shape)
+    columns = {
+        name: pa.array(np.broadcast_to(values, len(table))).cast(types.get(name, pa.int64()))
+        for name, values in table_columns(table).items()
+    }
+    return pa.table(columns)
+
+
+def _encoding(column: pa.ChunkedArray) -> str:
+    """Steady columns as deltas; scattered ones byte by byte, so that zstd sees their ranges."""
+    sample = column[: 1 << 14].cast(pa.int64()).to_numpy()
+    steps = np.diff(sample)
+    steady = len(steps) and np.ptp(steps) * 16 < np.ptp(sample)
+    return "DELTA_BINARY_PACKED" if steady or not np.ptp(sample) else "BYTE_STREAM_SPLIT"
+
+
+def _types(out_shape: Shape, in_shape: Shape) -> dict[str, pa.DataType]:
+    """Return the type of every column of a plain table; folds are few and keep int64."""
+    types: dict[str, pa.DataType] = {}
+    for j, size in enumerate(out_shape):
+        types[f"b{j}"] = types[f"b{j}w"] = _narrowest(size, signed=False)
+    farthest = max(out_shape, default=0)
+    for i, size in enumerate(in_shape):
+        types[f"a{i}"] = _narrowest(size + farthest, signed=True)  # an offset may be negative
+        types[f"a{i}w"] = _narrowest(size + farthest, signed=False)
+        types[f"a{i}r"] = pa.int8()
+    return types
+
+
+def _narrowest(size: int, *, signed: bool) -> pa.DataType:
+    choices = (
+        (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+        if signed
+        else (pa.uint8(), pa.uint16(), pa.uint32(), pa.int64())
+    )
+    for bits, kind in zip((8, 16, 32), choices, strict=False):
+        if size <= 1 << (bits - signed):
+            return kind
+    return choices[-1]
+
+
+def read_part(path: Path, num_out: int, num_in: int, levels: int) -> Table:
+    """Read a whole part file."""
+    return rows_of(pq.read_table(path, page_checksum_verification=True), num_out, num_in, levels)
+
+
+def rows_of(blob: pa.Table, num_out: int, num_in: int, levels: int) -> Table:
+    """Return the rows in a part's columns."""
+    columns = {
+        name: blob.column(name).to_numpy().astype(np.int64, copy=False)
+        for name in column_names(num_out, num_in, levels)
+    }
+    return columns_table(columns, num_out, num_in, levels)
+
+
+def dump_table(table: Table, out_shape: Shape, in_shape: Shape) -> bytes:
+    """Return a small table as bytes, to travel to the driver."""
+    blob = _blob(table, out_shape, in_shape)
+    head = {"rows": str(len(table)), "levels": str(table.levels)}
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, blob.schema.with_metadata(head), options=options) as writer:
+        writer.write_table(blob.replace_schema_metadata(head))
+    return bytes(sink.getvalue())
+
+
+def load_table(data: bytes, num_out: int, num_in: int) -> Table:
+    """Undo ``dump_table``."""
+    with pa.ipc.open_stream(data) as reader:
+        blob = reader.read_all()
+    rows, levels = (int(blob.schema.metadata[key]) for key in (b"rows", b"levels"))
+    if not num_out + num_in:  # a pair of single cells: no columns, at most one row
+        return Table.plain(0, 0, np.zeros((rows, 0), np.int64), ())
+    return rows_of(blob, num_out, num_in, levels)

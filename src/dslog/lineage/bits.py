@@ -76,7 +76,10 @@ def _write(name: str, values: I64, spec: Spec) -> dict[str, pa.Array]:
 
 
 def decode_column(name: str, spec: Spec, blob: pa.Table, n: int) -> I64:
-    """Undo ``encode_column``."""
+    """Undo ``encode_column``; a column that Spark wrote is a "plain" Parquet column."""
+    if spec[0] == "plain":
+        plain: I64 = blob.column(name).to_numpy().astype(np.int64, copy=False)
+        return plain
     kind: str = spec[0]
     width, base = int(spec[1]), int(spec[2])
     values: I64 = np.full(n, base, np.int64)

@@ -10,14 +10,17 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 from dslog.capture.numpy.coverage import UNCAPTURED, table
 
+VERSION = ".".join(np.__version__.split(".")[:2])
 PAGE = Path(__file__).parents[1] / "docs" / "numpy-functions.md"
 
-INTRODUCTION = """\
+INTRODUCTION = f"""\
 # numpy functions
 
-How the lineage of each public numpy function is captured. This page is made by
+How the lineage of each public function of numpy {VERSION} is captured. This page is made by
 `python scripts/numpy_table.py` from the rules themselves.
 
 | kind | how | cost |

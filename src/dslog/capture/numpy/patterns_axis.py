@@ -105,14 +105,17 @@ def window(outputs: int, inputs: int, lo: int, hi: int) -> Table:
         return row([(0, outputs - 1)], [(lo, hi)], [0])
     if hi <= 0 and inputs - 1 - lo <= outputs - 1:
         return row([(-hi, -lo)], [(0, 0)], [-1], (inputs, _ONE, _ONE))
-    head = min(-lo - 1, last)  # up to here the window starts before input 0
-    tail = min(max(inputs - hi, first), last + 1)  # from here it ends after the last input
-    whole = max(first, head + 1)
+    starts, ends = -lo, inputs - 1 - hi  # where a window starts at the first, ends at the last
+    low, high = max(first, min(starts, ends)), min(last, max(starts, ends))
+    middle = Table.empty(1, 1)
+    if low <= high and starts <= ends:
+        middle = row([(low, high)], [(lo, hi)], [0])
+    elif low <= high:
+        middle = spread(low, high, 0, inputs - 1)
     return rows(
-        _growing(first, min(head, tail - 1), hi),
-        spread(max(first, tail), head, 0, inputs - 1),
-        row([(whole, tail - 1)], [(lo, hi)], [0]) if whole < tail else Table.empty(1, 1),
-        _shrinking(max(tail, head + 1), last, lo, inputs),
+        _growing(first, min(low - 1, last), hi),
+        middle,
+        _shrinking(max(high + 1, first), last, lo, inputs),
     )
 
 

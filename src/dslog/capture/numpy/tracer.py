@@ -114,7 +114,7 @@ class TracedArray(np.ndarray[Any, Any]):
     """An object array of cells."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """Run object loops; those that answer yes or no, or have no object loop, on the values."""
+        """Compute cell by cell; tests, which answer yes or no, on the values alone."""
         plain = [_plain(x) for x in inputs]
         kwargs = {key: _plain(value) for key, value in kwargs.items() if key != "out"} | _out(
             kwargs
@@ -123,7 +123,7 @@ class TracedArray(np.ndarray[Any, Any]):
             return ufunc(*map(values_of, plain), **kwargs)
         if ufunc.__name__ in _PAIRWISE:
             ufunc = _PAIRWISE[ufunc.__name__]
-        elif not any("O" in loop for loop in ufunc.types) and ufunc.signature is None:
+        elif method == "__call__" and ufunc.signature is None:
             ufunc = np.frompyfunc(lambda *cells, f=ufunc: _apply(f, *cells), ufunc.nin, ufunc.nout)
         return _wrap(getattr(ufunc, method)(*plain, **kwargs))
 

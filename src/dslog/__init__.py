@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dslog.capture.numpy.operation import operation
+    from dslog.capture.numpy.tracked import TrackedArray
     from dslog.cells.cellset import CellSet
     from dslog.compress.encoder import compress
     from dslog.engine.session import spark
@@ -47,9 +49,11 @@ __all__ = [
     "ShapeError",
     "Store",
     "StoreError",
+    "TrackedArray",
     "VersionError",
     "compress",
     "open",
+    "operation",
     "spark",
 ]
 
@@ -59,8 +63,10 @@ _PLACES = {
     "Lineage": "dslog.lineage.lineage.Lineage",
     "Operation": "dslog.store.records.Operation",
     "Store": "dslog.store.store.Store",
+    "TrackedArray": "dslog.capture.numpy.tracked.TrackedArray",
     "compress": "dslog.compress.encoder.compress",
     "open": "dslog.opening.open_store",
+    "operation": "dslog.capture.numpy.operation.operation",
     "spark": "dslog.engine.session.spark",
 }  # every other name is an error, in dslog.errors
 

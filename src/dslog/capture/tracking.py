@@ -13,6 +13,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, cast
 
+from dslog.capture.numpy.call import Array
+from dslog.capture.numpy.keeping import Keeper
 from dslog.capture.numpy.session import Session
 from dslog.capture.numpy.track import track
 from dslog.capture.numpy.tracked import TrackedArray
@@ -20,6 +22,8 @@ from dslog.store.batch import Batch
 from dslog.store.catalog import Transaction
 from dslog.store.sqlite import SqliteCatalog
 from dslog.store.store import Store
+
+VALUES = "values"
 
 
 class TrackingStore(Store):
@@ -31,18 +35,27 @@ class TrackingStore(Store):
 
     def __init__(self, path: str | PathLike[str], mode: str = "a", **seams: Any) -> None:
         super().__init__(path, mode, **seams)
-        self.session = Session(Batch(self._catalog, self._files))
+        self._keeper = Keeper(self._path / VALUES if self._path else None)
+        self.session = Session(Batch(self._catalog, self._files), self._keeper)
         complete = CompleteCatalog(self._catalog, self.session.flush)
         self._catalog = cast("SqliteCatalog", complete)
         self._registrar = replace(self._registrar, catalog=self._catalog)
         self._rescue = weakref.finalize(self, self.session.close)
 
-    def track(self, values: Any, name: str | None = None) -> TrackedArray:
+    def track(
+        self, values: Any, name: str | None = None, *, keep_values: bool = False
+    ) -> TrackedArray:
         """Return values as an array whose lineage is recorded, called ``name`` in this store.
 
-        The values are not stored. Without a name the array gets one: ``array``, ``array_2`` ...
+        Without a name the array gets one: ``array``, ``array_2`` ... The values are not stored;
+        with ``keep_values`` they are, and those of everything that is made of them.
         """
-        return track(self.session, values, name)
+        return track(self.session, values, name, keep_values=keep_values)
+
+    def values(self, name: str) -> Array:
+        """Return the values of an array that was tracked with ``keep_values``."""
+        self.flush()
+        return self._keeper.load(name)
 
     def flush(self) -> None:
         """Commit what was captured so far; queries and ``close`` do that by themselves."""

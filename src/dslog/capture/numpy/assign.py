@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.capture.numpy.call import Array
-from dslog.capture.numpy.indexing import as_tuple
+from dslog.capture.numpy.indexing import open_key
 from dslog.capture.numpy.indexrun import pairs_of_cells
 from dslog.capture.numpy.memory import Memory
 from dslog.capture.numpy.node import Node
@@ -58,7 +58,7 @@ def set_item(memory: Memory, plain: Array, key: Any, value: Any, source: Node | 
         plain[key] = value
         _write_fields(memory, plain, source)
         return
-    region = plain[(*as_tuple(key), ...)]
+    region = plain[open_key(key)]
     if is_view(region, plain):
         plain[key] = value
         write_view(memory, region, source)

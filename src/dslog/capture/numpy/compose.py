@@ -82,6 +82,8 @@ def count(lineage: Either) -> int:
     if isinstance(lineage, Pairs):
         return len(lineage.out)
     cells = math.prod(lineage.out_shape) * math.prod(lineage.in_shape)
+    if cells <= FEW:
+        return cells
     total = 0.0
     for term in lineage.terms:
         size = 1.0
@@ -105,11 +107,43 @@ def to_pairs(lineage: Either) -> Pairs:
     if math.prod(out_shape) == 1 == math.prod(in_shape) and lineage.terms:
         zero = np.zeros(1, np.int64)
         return Pairs(out_shape, in_shape, zero, zero, lineage.exact)
+    if (single := _single(lineage)) is not None:
+        return single
     pairs = lineage.to_relation()
     l = len(out_shape)
     out = pairs[:, :l] @ _strides(out_shape)
     in_ = pairs[:, l:] @ _strides(in_shape)
     return Pairs(out_shape, in_shape, out, in_, lineage.exact)
+
+
+def _single(lineage: Lineage) -> Pairs | None:
+    """A lineage of one row of one pair, which the loops of a program are full of."""
+    if len(lineage.terms) != 1 or len(lineage.terms[0]) != 1 or lineage.orientation == "forward":
+        return None
+    factor = lineage.terms[0][0]
+    table = factor.table
+    if len(table) != 1 or table.levels or factor.out_flat or factor.in_flat:
+        return None
+    l, m = table.num_out, table.num_in
+    row, ref = table.rows[0].tolist(), table.ref[0].tolist()
+    out, begin = row[:l], row[2 * l : 2 * l + m]
+    if out != row[l : 2 * l] or begin != row[2 * l + m :]:
+        return None
+    cell = [low + (out[at] if at >= 0 else 0) for low, at in zip(begin, ref, strict=True)]
+    return Pairs(
+        lineage.out_shape,
+        lineage.in_shape,
+        np.array([_position(out, lineage.out_shape)], np.int64),
+        np.array([_position(cell, lineage.in_shape)], np.int64),
+        lineage.exact,
+    )
+
+
+def _position(cell: Sequence[int], shape: Shape) -> int:
+    position = 0
+    for index, size in zip(cell, shape, strict=True):
+        position = position * size + index
+    return position
 
 
 def _strides(shape: Shape) -> I64:
@@ -137,12 +171,12 @@ def join(outer: Pairs, inner: Pairs) -> Pairs | None:
 
 def _sorted(out_shape: Shape, in_shape: Shape, out: I64, in_: I64, *, exact: bool) -> Pairs:
     """Sort pairs and drop repeats."""
+    if len(out) <= 1:
+        return Pairs(out_shape, in_shape, out, in_, exact)
     order = np.lexsort((in_, out))
     out, in_ = out[order], in_[order]
-    if len(out) > 1:
-        new = np.concatenate([[True], (np.diff(out) != 0) | (np.diff(in_) != 0)])
-        out, in_ = out[new], in_[new]
-    return Pairs(out_shape, in_shape, out, in_, exact)
+    new = np.concatenate([[True], (np.diff(out) != 0) | (np.diff(in_) != 0)])
+    return Pairs(out_shape, in_shape, out[new], in_[new], exact)
 
 
 def union(parts: Sequence[Either]) -> Either:

@@ -208,7 +208,7 @@ def short_name(name: str) -> str:
     >>> short_name("numpy.linalg.svd"), short_name("numpy.add.reduce")
     ('linalg.svd', 'add.reduce')
     """
-    return name.removeprefix("numpy.")
+    return name.removeprefix("numpy.").removeprefix("ndarray.")
 
 
 def _suffix(name: str) -> str:

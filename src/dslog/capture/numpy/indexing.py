@@ -33,7 +33,7 @@ def lineage_of_item(array: Array, key: Any, item: Array) -> Lineage:
     if is_view(item, array) and (lineage := lineage_of_view(item, array)) is not None:
         return lineage
     if item.ndim == 0:
-        cell = array[(*as_tuple(key), ...)]
+        cell = array[open_key(key)]
         if is_view(cell, array) and (lineage := lineage_of_view(cell, array)) is not None:
             return lineage
     plan = plan_key(array.shape, key)
@@ -46,6 +46,12 @@ def lineage_of_item(array: Array, key: Any, item: Array) -> Lineage:
 def as_tuple(key: Any) -> tuple[Any, ...]:
     """Return a key as a tuple of its items."""
     return key if isinstance(key, tuple) else (key,)
+
+
+def open_key(key: Any) -> tuple[Any, ...]:
+    """Return a key that gives a view of no axes where the key itself gives a scalar."""
+    items = as_tuple(key)
+    return items if any(item is Ellipsis for item in items) else (*items, ...)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dslog.capture.numpy.arguments import describe_key
 from dslog.capture.numpy.assign import set_item as assign_item
 from dslog.capture.numpy.call import Array, Call, Lineages
 from dslog.capture.numpy.dispatch import Job, execute
-from dslog.capture.numpy.indexing import as_tuple, lineage_of_index, lineage_of_item, plan_key
+from dslog.capture.numpy.indexing import lineage_of_index, lineage_of_item, open_key, plan_key
 from dslog.capture.numpy.indexrun import Codes
 from dslog.capture.numpy.inputs import Inputs, first_tracked
 from dslog.capture.numpy.masking import merge
@@ -28,7 +28,7 @@ def get_item(array: Tracked, key: Any) -> Any:
     key = _plain_key(key, picks, type(array))
     item = plain[key]
     if isinstance(item, np.void):
-        item = plain[(*as_tuple(key), ...)]  # numpy's is no copy either
+        item = plain[open_key(key)]  # numpy's is no copy either
     if inputs.session is None or not (type(item) is np.ndarray or isinstance(item, np.generic)):
         return item
     output = np.asarray(item)
@@ -89,10 +89,11 @@ def _from_index(plain: Array, key: Any, index: Array, output: Array) -> Lineage 
 
 def gather(values: Any, kind: type[Tracked]) -> Any:
     """Make one tracked array of a list that has tracked arrays in it."""
-    return execute(Job("numpy.array", _as_array, (values,)), kind)
+    return execute(Job("numpy.array", as_array, (values,)), kind)
 
 
-def _as_array(values: Any) -> Array:
+def as_array(values: Any, **_options: Any) -> Array:
+    """Make an array of nested lists of arrays."""
     return np.array(values)
 
 
@@ -101,4 +102,4 @@ def _array_rule(call: Call) -> Lineages:
     return (codes.read(np.array(codes.replace(call.args[0]))),)
 
 
-REGISTRY.attach(_as_array, "numpy.array", "index-run", _array_rule)
+REGISTRY.attach(as_array, "numpy.array", "index-run", _array_rule)

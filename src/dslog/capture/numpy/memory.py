@@ -28,14 +28,16 @@ class Memory:
         "_made",
         "_recorder",
         "_writes",
+        "keep",
         "node",
         "root",
         "session",
         "version",
     )
 
-    def __init__(self, root: Array, node: Node, session: Session) -> None:
+    def __init__(self, root: Array, node: Node, session: Session, *, keep: bool = False) -> None:
         self.root = root
+        self.keep = keep
         self.node = node
         self.session = session
         self.version = 0
@@ -74,8 +76,7 @@ class Memory:
                 (tuple(lineage for _, lineage in inputs),),
                 {},
             )
-            self.node = new
-            self.version += 1
+            self._go_on(new)
         return self.node
 
     def next_version(self) -> Node:
@@ -86,8 +87,13 @@ class Memory:
         """Go on with a version that an operation has written as a whole."""
         self._tell_scope()
         self._writes = []
+        self._go_on(node)
+
+    def _go_on(self, node: Node) -> None:
         self.node = node
         self.version += 1
+        if self.keep:
+            self.session.keep(node, self.root)
 
     def relabel(self) -> None:
         """Name further versions after the latest one, which got a name from the user."""

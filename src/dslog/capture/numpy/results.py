@@ -85,7 +85,7 @@ class Placing:
             memory = memory_of(array)
             if memory is not None and not scalar and is_view(output, plain):
                 return partial(wrap_view, self.kind, output, memory, node)
-        memory = Memory(output, node, self.session)
+        memory = Memory(output, node, self.session, keep=self._keeps())
         return partial(wrap_root, self.kind, output, memory, scalar=scalar)
 
     def prepare_out(self, out: Tracked, row: Row) -> Callable[[], Any]:
@@ -111,6 +111,10 @@ class Placing:
         used = [k for k in range(len(nodes)) if any(row[k] is not None for row in self.rows)]
         lineages: Lineages = tuple(tuple(row[k] for k in used) for row in self.rows)
         recorder_of(self.session).record(op, [nodes[k] for k in used], self.made, lineages, args)
+
+    def _keeps(self) -> bool:
+        """Whether the values of some input are kept, and so those of its results."""
+        return any(memory.keep for array in self.inputs.arrays if (memory := memory_of(array)))
 
     def _add(self, node: Node, row: Row) -> None:
         self.made.append(node)

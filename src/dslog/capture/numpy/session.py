@@ -12,7 +12,8 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from dslog.capture.numpy.call import Lineages
+from dslog.capture.numpy.call import Array, Lineages
+from dslog.capture.numpy.keeping import Keeper
 from dslog.capture.numpy.node import Node, Step
 from dslog.errors import CaptureError
 from dslog.lineage.factor import Shape
@@ -26,8 +27,10 @@ PENDING = 256
 class Session:
     """Gives names to arrays and keeps operations until they are committed."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: Batch, keeper: Keeper) -> None:
         self._batch = batch
+        self._keeper = keeper
+        self._values: dict[Node, Array] = {}
         self._lock = threading.RLock()
         self._names: set[str] = set()  # of nodes not in the catalog yet
         self._last: Counter[str] = Counter()
@@ -50,6 +53,7 @@ class Session:
     def source(self, shape: Shape, name: str | None) -> Node:
         """Make the node of an array that the user brings; a stored one of that name goes on."""
         with self._lock:
+            self.catalog.require_writable()
             if name is None:
                 name = self._fresh("array")
             check_name(name, "array")
@@ -124,6 +128,16 @@ class Session:
             for node in new:
                 node.stored = True
             self._names -= waited
+            self._save_values()
+
+    def keep(self, node: Node, values: Array) -> None:
+        """Keep what a node holds now, once it is in the store."""
+        with self._lock:
+            self._values[node] = values.copy()
+
+    def _save_values(self) -> None:
+        for node in [node for node in self._values if node.stored]:
+            self._keeper.save(node.name, self._values.pop(node))
 
     def close(self) -> None:
         """Commit what waits; from here on, results of tracked arrays are plain."""

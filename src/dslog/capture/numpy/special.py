@@ -16,7 +16,7 @@ from dslog.capture.numpy.assign import write_cells, write_codes
 from dslog.capture.numpy.call import Array, signature_of
 from dslog.capture.numpy.dispatch import Job, execute, job_of
 from dslog.capture.numpy.inputs import Inputs, first_tracked
-from dslog.capture.numpy.items import gather, set_item
+from dslog.capture.numpy.items import as_array, gather, set_item
 from dslog.capture.numpy.state import Tracked, memory_of, node_of, plain_of
 from dslog.capture.numpy.strided import positions
 
@@ -117,6 +117,15 @@ def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
         write_cells(memory, targets, source, spread, partial=True)
 
 
+def _as_array(func: Callable[..., Any]) -> Handler:
+    """Make the handler of ``np.array(..., like=x)`` and its kin: lists keep their lineage."""
+
+    def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        return execute(Job("numpy.array", as_array, args, kwargs, run=func), kind)
+
+    return handle
+
+
 SPECIAL: dict[Callable[..., Any], Handler] = {
     np.copyto: _writes(np.copyto, "dst", "src"),
     np.put: _writes(np.put, "a", "v"),
@@ -125,6 +134,16 @@ SPECIAL: dict[Callable[..., Any], Handler] = {
     np.fill_diagonal: _writes(np.fill_diagonal, "a", "val"),
     np.put_along_axis: _writes(np.put_along_axis, "arr", "values"),
     np.nan_to_num: _nan_to_num,
+    **{
+        func: _as_array(func)
+        for func in (
+            np.array,
+            np.asarray,
+            np.asanyarray,
+            np.ascontiguousarray,
+            np.asfortranarray,
+        )
+    },
     **{
         func: _not_overwriting(func)
         for func in (

@@ -65,6 +65,8 @@ def wrap_root(kind: type[T], plain: Array, memory: Memory, *, scalar: bool = Fal
     """Make the tracked array of a root's values."""
     array = plain.view(kind)
     array.tracking = State(plain, memory, scalar=scalar)
+    if memory.keep:
+        memory.session.keep(memory.node, plain)
     _tell_scope(array, memory)
     return array
 
@@ -73,6 +75,8 @@ def wrap_view(kind: type[T], plain: Array, memory: Memory, node: Node | None) ->
     """Make a tracked array that looks at memory which others see too."""
     array = plain.view(kind)
     array.tracking = State(plain, memory, node, memory.version if node else -1)
+    if memory.keep and node:
+        memory.session.keep(node, plain)
     _tell_scope(array, memory)
     return array
 

@@ -52,6 +52,8 @@ def place(view: Array, parent: Array) -> Placement | None:
     if start is None:
         return None
     step = np.zeros((parent.ndim, view.ndim), np.int64)
+    if view.size == 1:
+        return Placement(view.shape, parent.shape, start, step)
     for axis, (size, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
         if size > 1 and stride:
             cell = _cell(first + stride, parent, axes)

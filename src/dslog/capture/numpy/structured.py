@@ -54,8 +54,11 @@ def affine(out_shape: Shape, in_shape: Shape, start: Iterable[int], step: npt.Ar
 
     ``step`` has a row per input axis and a column per output axis. Every cell must exist.
     """
-    if not math.prod(out_shape):
+    cells = math.prod(out_shape)
+    if cells == 0:
         return Lineage.empty(out_shape, in_shape)
+    if cells == 1:
+        return point(out_shape, in_shape, (0,) * len(out_shape), start)
     steps = np.array(step, np.int64).reshape(len(in_shape), len(out_shape))
     steps[:, [size == 1 for size in out_shape]] = 0
     origin = [int(value) for value in start]
@@ -63,6 +66,23 @@ def affine(out_shape: Shape, in_shape: Shape, start: Iterable[int], step: npt.Ar
     groups = [simple, *_connected(steps, simple)]
     term = tuple(_factor(out_shape, origin, steps, *group) for group in groups if any(group))
     return Lineage(out_shape, in_shape, (term,) if term else ((_scalar(),),))
+
+
+def point(out_shape: Shape, in_shape: Shape, out: Iterable[int], in_: Iterable[int]) -> Lineage:
+    """One output cell from one input cell."""
+    row = np.array(list(out) * 2 + list(in_) * 2, np.int64)
+    return Lineage.of_table(
+        out_shape,
+        in_shape,
+        Table(
+            len(out_shape),
+            len(in_shape),
+            row[None],
+            np.full((1, len(in_shape)), -1, np.int64),
+            np.ones((1, 0), np.int64),
+            np.zeros((1, 0, len(row)), np.int64),
+        ),
+    )
 
 
 def linear(out_shape: Shape, in_shape: Shape, first: int, steps: Sequence[int]) -> Lineage:

@@ -13,7 +13,9 @@ from dslog.capture.numpy.strided import can_be_root
 from dslog.capture.numpy.tracked import TrackedArray
 
 
-def track(session: Session, values: Any, name: str | None = None) -> TrackedArray:
+def track(
+    session: Session, values: Any, name: str | None = None, *, keep_values: bool = False
+) -> TrackedArray:
     """Return values as a tracked array, without a copy: writes to it change the values.
 
     Arrays whose cells share memory (from ``broadcast_to``, ``as_strided``) are copied.
@@ -21,4 +23,4 @@ def track(session: Session, values: Any, name: str | None = None) -> TrackedArra
     plain = plain_of(values) if isinstance(values, Tracked) else np.asarray(values)
     plain = plain.view() if can_be_root(plain) else plain.copy()
     node = session.source(plain.shape, name)
-    return wrap_root(TrackedArray, plain, Memory(plain, node, session))
+    return wrap_root(TrackedArray, plain, Memory(plain, node, session, keep=keep_values))

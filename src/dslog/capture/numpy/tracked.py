@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dslog.capture.numpy.creation import LIKE, NEW, create
 from dslog.capture.numpy.dispatch import execute, job_of_ufunc
 from dslog.capture.numpy.flat import TrackedFlat
 from dslog.capture.numpy.items import get_item, set_item
@@ -48,6 +49,8 @@ class TrackedArray(Methods):
         return execute(job_of_ufunc(ufunc, method, inputs, kwargs), type(self))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func in LIKE or func in NEW:
+            return create(self, func, args, kwargs)
         return run_function(type(self), func, args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:

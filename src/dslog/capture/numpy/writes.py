@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from dslog.capture.numpy.node import Node
 from dslog.capture.numpy.strided import Placement
+from dslog.capture.numpy.structured import point
 from dslog.cells.boxes import subtract, unpaint
 from dslog.compress.encoder import compress, encode_table, recompress
 from dslog.lineage.factor import Factor, Shape
@@ -45,6 +46,8 @@ class Write:
 def slab(placement: Placement) -> tuple[slice, ...] | None:
     """Return the cells of a view as slices of its parent, if they are that."""
     step = placement.step
+    if math.prod(placement.shape) == 1:
+        return tuple(slice(start, start + 1) for start in placement.start)
     if (np.count_nonzero(step, axis=0) > 1).any() or (np.count_nonzero(step, axis=1) > 1).any():
         return None
     slices = []
@@ -61,6 +64,8 @@ def slab(placement: Placement) -> tuple[slice, ...] | None:
 
 def assigned(placement: Placement, value_shape: Shape) -> Lineage:
     """Return the lineage of an array from values that were assigned, broadcast, to a view of it."""
+    if math.prod(placement.shape) == 1:
+        return point(placement.parent, value_shape, placement.start, (0,) * len(value_shape))
     follows = _broadcast_axes(placement.shape, value_shape)
     step = placement.step.copy()
     step[:, [size == 1 for size in placement.shape]] = 0

@@ -151,7 +151,6 @@ MATRICES = [
     contains(np.linalg.qr, X, mode="raw"),
     contains(np.linalg.cond, floats(3, 3)),
     contains(np.linalg.matrix_rank, floats(2, 3, 3)),
-    contains(np.linalg.matrix_rank, floats(3)),
     contains(np.linalg.eigh, floats(3, 3)).but(expect=[[lambda b, a: a[0] >= a[1]]] * 2),
     contains(np.linalg.eigvalsh, floats(2, 3, 3), UPLO="U").but(
         expect=lambda b, a: b[0] == a[0] and a[1] <= a[2]

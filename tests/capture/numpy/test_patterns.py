@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy_oracles import pairs_of
 
 from dslog.capture.numpy import patterns_axis as axis
+from dslog.capture.numpy.arrange import arrange, union
 from dslog.capture.numpy.call import Call
 from dslog.capture.numpy.patterns import (
-    arrange,
     elementwise,
     flat,
     flat_identity,
@@ -24,7 +24,6 @@ from dslog.capture.numpy.patterns import (
     product,
     read,
     row,
-    union,
 )
 from dslog.cells.cellset import CellSet
 from dslog.lineage.lineage import Lineage

@@ -259,7 +259,7 @@ COUNTS = [
         nudge="", expect=[[in_bin, lambda b, a: a[0] in (b[0], b[0] + 1)], [None, itself]]
     ),
     contains(np.histogram, POINTS, Untracked(EDGES), weights=floats(5)).but(
-        expect=[[in_bin, in_bin], [None, None]]
+        nudge="", expect=[[in_bin, in_bin], [None, None]]  # numpy subtracts running sums
     ),
     contains(np.histogram, POINTS, Untracked(EDGES), density=True).but(
         nudge="", expect=[[lambda b, a: a[0] != 4], [None]]
@@ -273,7 +273,7 @@ COUNTS = [
     contains(np.histogram_bin_edges, V, range=(0, 2)).but(expect=lambda b, a: False),
     contains(np.histogram_bin_edges, V, EDGES).but(expect=[[None, itself]]),
     contains(np.histogram2d, V, floats(6), 3),
-    contains(np.histogram2d, V, floats(6), [Untracked(EDGES), 2], weights=floats(6)),
+    contains(np.histogram2d, V, floats(6), [Untracked(EDGES), 2], weights=floats(6)).but(nudge=""),
     contains(np.histogram2d, V, floats(6), EDGES),
     contains(np.histogram2d, V, floats(6), [EDGES, 2], density=True),
     contains(np.histogramdd, floats(6, 2), 3),

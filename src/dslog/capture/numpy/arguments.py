@@ -36,6 +36,7 @@ def _show(value: Any, call: Call) -> Any:
     """Shorten what is large, name what can't be written down."""
     if isinstance(value, list | tuple):
         items = [_show(item, call) for item in value if call.which(item) is None]
+        items = [item for item in items if item is not _HIDDEN]
         return items if items or not value else _HIDDEN
     if isinstance(value, np.ndarray):
         if value.size <= _FEW and value.dtype.kind in "biufcU":

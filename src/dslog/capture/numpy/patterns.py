@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.structured import all_to_all
 from dslog.compress.encoder import compress
 from dslog.lineage.factor import Factor, Term
@@ -312,43 +311,3 @@ def gathered(indices: Any, size: int) -> Part:
 def numpy_names(module: str, listed: str) -> list[str]:
     """Return dotted names in numpy: ``numpy_names("fft.", "fft ifft")``."""
     return [f"numpy.{module}{name}" for name in listed.split()]
-
-
-# --- lineage of a call ---------------------------------------------------------------------------
-
-
-def union(*lineages: Lineage) -> Lineage:
-    """Return the pairs that are in any of some lineages over the same shapes."""
-    first = lineages[0]
-    terms: list[Term] = []
-    for one in lineages:
-        terms += [t for t in one.terms if not any(_same(t, other) for other in terms)]
-    exact = all(one.exact for one in lineages)
-    return Lineage(first.out_shape, first.in_shape, tuple(terms), exact=exact)
-
-
-def _same(a: Term, b: Term) -> bool:
-    return len(a) == len(b) and all(x is y or x == y for x, y in zip(a, b, strict=True))
-
-
-def arrange(call: Call, *per_output: Iterable[tuple[Any, Lineage | None]]) -> Lineages | None:
-    """Arrange lineage by argument: for each output, pairs of an argument and its lineage.
-
-    An argument that is not tracked is passed over; one that is named twice gets the union. When a
-    tracked input is not named at all the rule did not know of it, and the call is left to others.
-    """
-    known: set[int | None] = set()
-    rows: list[dict[int | None, Lineage | None]] = []
-    for pairs in per_output:
-        found: dict[int | None, Lineage | None] = {}
-        for value, lineage in pairs:
-            place = call.which(value)
-            known.add(place)
-            if place is None or lineage is None or not lineage.terms:
-                continue
-            before = found.get(place)
-            found[place] = lineage if before is None else union(before, lineage)
-        rows.append(found)
-    if len(per_output) != len(call.outputs) or not known.issuperset(range(len(call.inputs))):
-        return None
-    return call.lineages(*rows)

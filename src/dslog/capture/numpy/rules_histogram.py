@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Array, Call, Lineages
-from dslog.capture.numpy.patterns import arrange, free, from_pairs, part, product, row
+from dslog.capture.numpy.patterns import free, from_pairs, part, product, row
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.structured import all_to_all, identity
 from dslog.lineage.lineage import Lineage

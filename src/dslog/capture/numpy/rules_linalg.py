@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.einsum import read_subscripts
-from dslog.capture.numpy.patterns import Part, arrange, free, matched, part, product, row
+from dslog.capture.numpy.patterns import Part, free, matched, part, product, row
 from dslog.capture.numpy.patterns_axis import repeated, tiled
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.structured import all_to_all

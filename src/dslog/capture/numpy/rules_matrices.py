@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dslog.capture.numpy.arrange import arrange, union
 from dslog.capture.numpy.call import Call, Lineages
-from dslog.capture.numpy.patterns import Part, arrange, matched, numpy_names, part, row, union
+from dslog.capture.numpy.patterns import Part, matched, numpy_names, part, row
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules_reduce import axes_of, reduced
 from dslog.capture.numpy.structured import all_to_all, identity

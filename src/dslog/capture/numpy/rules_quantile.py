@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Array, Call, Lineages
-from dslog.capture.numpy.patterns import arrange, from_pairs, matched
+from dslog.capture.numpy.patterns import from_pairs, matched
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules_reduce import axes_of, reduced
 from dslog.capture.numpy.values import is_nan, lines, ordered

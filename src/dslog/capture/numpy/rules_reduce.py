@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.patterns import (
-    arrange,
     elementwise,
     follow,
     free,
@@ -18,7 +18,7 @@ from dslog.capture.numpy.patterns import (
     part,
     product,
     row,
-)  # fmt: skip
+)
 from dslog.capture.numpy.patterns_axis import scan, shifted
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.structured import all_to_all

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from dslog.capture.numpy.arrange import arrange, union
 from dslog.capture.numpy.call import Call, Lineages
-from dslog.capture.numpy.patterns import arrange, union
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules_reduce import scanned
 from dslog.capture.numpy.structured import identity

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dslog.capture.numpy.arrange import arrange, is_tracked
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.indexrun import lineage_of_positions
-from dslog.capture.numpy.patterns import arrange, elementwise
+from dslog.capture.numpy.patterns import elementwise
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules_sort import indices_of_set
 from dslog.capture.numpy.values import chosen, positions_of
@@ -31,8 +32,8 @@ def where(call: Call) -> Lineages | None:
         call,
         [
             (condition, elementwise(shape, np.shape(condition))),
-            (x, chosen(holds, shape, np.shape(x)) if call.which(x) is not None else None),
-            (y, chosen(~holds, shape, np.shape(y)) if call.which(y) is not None else None),
+            (x, chosen(holds, shape, np.shape(x)) if is_tracked(call, x) else None),
+            (y, chosen(~holds, shape, np.shape(y)) if is_tracked(call, y) else None),
         ],
     )
 
@@ -53,7 +54,7 @@ def choose(call: Call) -> Lineages | None:
         came = layer + size * np.broadcast_to(which, shape)
         return arrange(call, [*pairs, (choices, lineage_of_positions(came, choices.shape))])
     for k, choice in enumerate(choices):
-        if call.which(choice) is not None:
+        if is_tracked(call, choice):
             pairs.append((choice, chosen(which == k, shape, np.shape(choice))))
     return arrange(call, pairs)
 
@@ -70,7 +71,7 @@ def select(call: Call) -> Lineages | None:
     for condition, choice in zip(conditions, choices, strict=True):
         holds = undecided & np.broadcast_to(np.asarray(condition, bool), shape)
         pairs.append((condition, chosen(undecided, shape, np.shape(condition))))
-        if call.which(choice) is not None:
+        if is_tracked(call, choice):
             pairs.append((choice, chosen(holds, shape, np.shape(choice))))
         undecided &= ~holds
     pairs.append((default, chosen(undecided, shape, np.shape(default))))

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Array, Call, Lineages
 from dslog.capture.numpy.indexrun import lineage_of_positions
 from dslog.capture.numpy.patterns import (
-    arrange,
     elementwise,
     flat_identity,
     follow,
@@ -20,7 +20,7 @@ from dslog.capture.numpy.patterns import (
     place,
     product,
     read,
-)  # fmt: skip
+)
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.structured import all_to_all
 from dslog.capture.numpy.values import is_nan

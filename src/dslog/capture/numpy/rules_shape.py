@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.indexrun import moves
 from dslog.capture.numpy.patterns import (
     Part,
-    arrange,
     flat,
     flat_identity,
     follow,
@@ -23,7 +23,7 @@ from dslog.capture.numpy.patterns import (
     place,
     product,
     row,
-)  # fmt: skip
+)
 from dslog.capture.numpy.patterns_axis import repeated, rolled, shifted, tiled
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.factor import Factor

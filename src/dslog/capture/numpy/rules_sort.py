@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.indexrun import lineage_of_positions
-from dslog.capture.numpy.patterns import arrange, elementwise, from_pairs
+from dslog.capture.numpy.patterns import elementwise, from_pairs
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.values import along_axis, ordered, positions_of
 from dslog.lineage.lineage import Lineage

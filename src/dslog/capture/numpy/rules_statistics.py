@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
-from dslog.capture.numpy.patterns import arrange, elementwise, matched, part, product, row
+from dslog.capture.numpy.patterns import elementwise, matched, part, product, row
 from dslog.capture.numpy.patterns_axis import shifted, window
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.structured import all_to_all

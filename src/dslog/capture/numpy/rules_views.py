@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Array, Call, Lineages
 from dslog.capture.numpy.indexrun import moves
-from dslog.capture.numpy.patterns import arrange
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.strided import is_view, lineage_of_view
 from dslog.lineage.lineage import Lineage

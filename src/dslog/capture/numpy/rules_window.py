@@ -8,17 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
-from dslog.capture.numpy.patterns import (
-    arrange,
-    follow,
-    free,
-    matched,
-    part,
-    product,
-    read,
-    row,
-)  # fmt: skip
+from dslog.capture.numpy.patterns import follow, free, matched, part, product, read, row
 from dslog.capture.numpy.patterns_axis import blocks, repeated, rows, shifted, spread, window
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules_reduce import reduced

@@ -1,0 +1,92 @@
+"""From the lineage of arguments to the lineage of a call's inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dslog.capture.numpy.call import Array, Call, Lineages
+from dslog.capture.numpy.compose import as_lineage, compose
+from dslog.capture.numpy.patterns import part, product, row
+from dslog.lineage.factor import Term
+from dslog.lineage.lineage import Lineage
+
+Argument = tuple[Any, Lineage | None]
+Path = tuple[int, ...]
+
+
+def union(*lineages: Lineage) -> Lineage:
+    """Return the pairs that are in any of some lineages over the same shapes."""
+    first = lineages[0]
+    terms: list[Term] = []
+    for one in lineages:
+        terms += [t for t in one.terms if not any(_same(t, other) for other in terms)]
+    exact = all(one.exact for one in lineages)
+    return Lineage(first.out_shape, first.in_shape, tuple(terms), exact=exact)
+
+
+def _same(a: Term, b: Term) -> bool:
+    return len(a) == len(b) and all(x is y or x == y for x, y in zip(a, b, strict=True))
+
+
+def arrange(call: Call, *per_output: Iterable[Argument]) -> Lineages | None:
+    """Arrange lineage by argument: for each output, pairs of an argument and its lineage.
+
+    An argument that is not tracked is passed over; one that is named twice gets the union; one that
+    is a list of tracked arrays is taken apart. When a tracked input is not named at all the rule
+    did not know of it, and the call is left to others.
+    """
+    known: set[int | None] = set()
+    rows: list[dict[int | None, Lineage | None]] = []
+    for pairs in per_output:
+        found: dict[int | None, Lineage | None] = {}
+        for value, lineage in _apart(call, pairs):
+            place = call.which(value)
+            known.add(place)
+            if place is None or lineage is None or not lineage.terms:
+                continue
+            before = found.get(place)
+            found[place] = lineage if before is None else union(before, lineage)
+        rows.append(found)
+    if len(per_output) != len(call.outputs) or not known.issuperset(range(len(call.inputs))):
+        return None
+    return call.lineages(*rows)
+
+
+def is_tracked(call: Call, value: Any) -> bool:
+    """Whether a value is a tracked array, or has one in it."""
+    return next(_items(call, value, ()), None) is not None
+
+
+def _apart(call: Call, pairs: Iterable[Argument]) -> Iterator[Argument]:
+    """Give lists of tracked arrays item by item; an item that can't be is left out."""
+    for value, lineage in pairs:
+        if not isinstance(value, (list, tuple)):
+            yield value, lineage
+            continue
+        for array, path in _items(call, value, ()):
+            if lineage is None:
+                yield array, None
+            elif (own := _of_item(lineage, array, path)) is not None:
+                yield array, own
+
+
+def _items(call: Call, value: Any, path: Path) -> Iterator[tuple[Array, Path]]:
+    """Give the tracked arrays inside lists, each with where it is."""
+    if isinstance(value, (list, tuple)):
+        for k, item in enumerate(value):
+            yield from _items(call, item, (*path, k))
+    elif call.which(value) is not None:
+        yield value, path
+
+
+def _of_item(lineage: Lineage, array: Array, path: Path) -> Lineage | None:
+    """Return what a lineage from stacked arrays says of one of them."""
+    if lineage.in_shape != (*lineage.in_shape[: len(path)], *array.shape):
+        return None
+    lead, shape = len(path), array.shape
+    outs = [(k, k) for k in path] + [(0, n - 1) for n in shape]
+    table = row(outs, [(0, 0)] * len(shape), [lead + i for i in range(len(shape))])
+    layer = part(range(len(outs)), range(len(shape)), table)
+    both = compose(lineage, product(lineage.in_shape, shape, layer))
+    return None if both is None else as_lineage(both)

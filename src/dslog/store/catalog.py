@@ -36,6 +36,10 @@ class Transaction(Protocol):
         """Add a signature, or replace the one with the same kind and key."""
         ...
 
+    def count_hit(self, kind: str, key: str, saved: float) -> None:
+        """Count one more answer of a signature, and the seconds it saved."""
+        ...
+
 
 class Catalog(Protocol):
     """Reads, and the way to a transaction. Safe to use from several threads and processes.

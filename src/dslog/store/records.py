@@ -20,8 +20,9 @@ class Operation:
     """One registered call.
 
     ``args`` holds the arguments as JSON values; ``reused`` names the signature that answered in
-    place of a capture (``"base_sig"``, ``"dim_sig"``, ``"gen_sig"``), or is None; ``exact`` is
-    False when some lineage of the call is a superset.
+    place of a capture (``"base_sig"``, ``"dim_sig"``, ``"gen_sig"``), or is None; ``predicted`` is
+    True when it answered for shapes or values it had not seen, and no capture was there to compare
+    with; ``exact`` is False when some lineage of the call is a superset.
     """
 
     id: int
@@ -32,6 +33,7 @@ class Operation:
     reused: str | None
     exact: bool
     created: datetime
+    predicted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class LineageInfo:
 
     ``op`` is the operation's number, None for lineage given without one; ``where`` is
     ``"catalog"`` or ``"files"``; ``nbytes`` counts what it takes there; ``body`` is the number of
-    the stored lineage itself, which several pairs may share.
+    the stored lineage itself, which several pairs may share; ``predicted`` is its operation's.
     """
 
     out: str
@@ -51,6 +53,7 @@ class LineageInfo:
     exact: bool
     where: str
     body: int
+    predicted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ class Signature:
 
     ``kind`` is ``"base_sig"``, ``"dim_sig"`` or ``"gen_sig"``, ``key`` says for which call,
     ``state`` is the reuse module's word (tentative, permanent, not reusable), ``content`` its JSON.
+    It counts answers (hits), answers that proved wrong (misses), calls it was not fit to answer
+    (refusals), and the seconds of capturing that its answers saved.
     """
 
     kind: str
@@ -103,3 +108,4 @@ class Signature:
     hits: int = 0
     misses: int = 0
     refusals: int = 0
+    saved: float = 0.0

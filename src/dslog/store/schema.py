@@ -25,7 +25,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             args TEXT NOT NULL,                 -- canonical JSON
             reused TEXT,
             exact INTEGER NOT NULL,
-            created INTEGER NOT NULL            -- milliseconds since 1970, UTC
+            created INTEGER NOT NULL,           -- milliseconds since 1970, UTC
+            predicted INTEGER NOT NULL
         )
         """,
         """
@@ -79,6 +80,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             hits INTEGER NOT NULL,
             misses INTEGER NOT NULL,
             refusals INTEGER NOT NULL,
+            saved REAL NOT NULL,                -- seconds of capturing
             PRIMARY KEY (kind, key)
         ) WITHOUT ROWID
         """,

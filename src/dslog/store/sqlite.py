@@ -28,11 +28,12 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 _LINEAGES = """
     SELECT o.name, i.name, l.operation, b.num_rows, b.nbytes, b.exact,
-           EXISTS (SELECT 1 FROM files f WHERE f.body = b.id), b.id
+           EXISTS (SELECT 1 FROM files f WHERE f.body = b.id), b.id, coalesce(p.predicted, 0)
     FROM lineages l
     JOIN arrays o ON o.id = l.output
     JOIN arrays i ON i.id = l.input
     JOIN bodies b ON b.id = l.body
+    LEFT JOIN operations p ON p.id = l.operation
 """
 
 
@@ -77,7 +78,7 @@ class SqliteCatalog:
         ):
             arrays.setdefault((operation, role), []).append(name)
         rows = self._rows(
-            "SELECT id, name, args, reused, exact, created FROM operations ORDER BY id"
+            "SELECT id, name, args, reused, exact, created, predicted FROM operations ORDER BY id"
         )
         return [self._operation(row, arrays) for row in rows]
 
@@ -88,8 +89,8 @@ class SqliteCatalog:
         where = f" WHERE {' AND '.join(given)}" if given else ""
         rows = self._rows(f"{_LINEAGES}{where} ORDER BY l.id", *given.values())
         return [
-            LineageInfo(out, in_, op, num_rows, nbytes, bool(exact), _where(in_files), body)
-            for out, in_, op, num_rows, nbytes, exact, in_files, body in rows
+            LineageInfo(*row[:5], bool(row[5]), _where(row[6]), row[7], bool(row[8]))
+            for row in rows
         ]
 
     def between(self, out: str, in_: str) -> list[Edge]:
@@ -262,7 +263,7 @@ class SqliteCatalog:
     def _operation(
         self, row: Sequence[Any], arrays: Mapping[tuple[int, int], Sequence[str]]
     ) -> Operation:
-        number, name, args, reused, exact, created = row
+        number, name, args, reused, exact, created, predicted = row
         return Operation(
             id=number,
             name=name,
@@ -272,6 +273,7 @@ class SqliteCatalog:
             reused=reused,
             exact=bool(exact),
             created=_EPOCH + created * _MILLISECOND,
+            predicted=bool(predicted),
         )
 
 
@@ -288,13 +290,15 @@ class SqliteTransaction:
     def add_operation(self, operation: Operation) -> int:
         """Add an operation on known arrays and return its number; its ``id`` is ignored."""
         number = self._db.insert(
-            "INSERT INTO operations (name, args, reused, exact, created) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO operations (name, args, reused, exact, created, predicted) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
             (
                 operation.name,
                 compact(operation.args),
                 operation.reused,
                 int(operation.exact),
                 (operation.created - _EPOCH) // _MILLISECOND,
+                int(operation.predicted),
             ),
         )
         for role, names in ((_INPUT, operation.inputs), (_OUTPUT, operation.outputs)):
@@ -329,7 +333,7 @@ class SqliteTransaction:
     def put_signature(self, signature: Signature) -> None:
         """Add a signature, or replace the one with the same kind and key."""
         self._db.insert(
-            "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 signature.kind,
                 signature.key,
@@ -338,7 +342,15 @@ class SqliteTransaction:
                 signature.hits,
                 signature.misses,
                 signature.refusals,
+                signature.saved,
             ),
+        )
+
+    def count_hit(self, kind: str, key: str, saved: float) -> None:
+        """Count one more answer of a signature, and the seconds it saved."""
+        self._db.rows(
+            "UPDATE signatures SET hits = hits + 1, saved = saved + ? WHERE kind = ? AND key = ?",
+            (saved, kind, key),
         )
 
 

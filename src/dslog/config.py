@@ -9,9 +9,13 @@ DSLOG_SPARK_DRIVER_MEMORY  ``2g``       heap of the driver; 1 GB is too little f
                                         of a few million rows
 DSLOG_SPARK_CONF           ``{}``       further Spark settings, as a JSON object; they win over
                                         DSLog's own
+DSLOG_SPARK_ROWS           ``4000000``  a step that reads more rows than this, or a Parquet
+                                        relation of more rows, goes to Spark
+DSLOG_COLLECT_ROWS         ``1000000``  compressed rows, or boxes of a result, that may come to
+                                        the driver; more stay in files
 ========================== ============ =====================================================
 
-They count only when DSLog starts a session itself, not when a program brings its own.
+Those about sessions count only when DSLog starts one itself, not when a program brings its own.
 """
 
 import json
@@ -39,6 +43,8 @@ class Config:
     spark_master: str = "local[*]"
     spark_driver_memory: str = "2g"
     spark_conf: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    spark_rows: int = 4_000_000
+    collect_rows: int = 1_000_000
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Self:
@@ -48,6 +54,8 @@ class Config:
             spark_master=environ.get("DSLOG_SPARK_MASTER") or "local[*]",
             spark_driver_memory=_memory(environ.get("DSLOG_SPARK_DRIVER_MEMORY") or "2g"),
             spark_conf=MappingProxyType(_conf(environ.get("DSLOG_SPARK_CONF") or "{}")),
+            spark_rows=_rows(environ, "DSLOG_SPARK_ROWS", "4000000"),
+            collect_rows=_rows(environ, "DSLOG_COLLECT_ROWS", "1000000"),
         )
 
 
@@ -67,6 +75,13 @@ def _memory(text: str) -> str:
             "Write a number and a unit, such as 2g or 1500m."
         )
     return text
+
+
+def _rows(environ: Mapping[str, str], name: str, default: str) -> int:
+    text = environ.get(name) or default
+    if not text.isdecimal():
+        raise EngineError(f"{name}={text!r} is not a number of rows. Write digits, such as 100000.")
+    return int(text)
 
 
 def _conf(text: str) -> dict[str, str]:

@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from dslog.engine.jobs import reason
 from dslog.engine.packing import Packing
 from dslog.errors import EngineError, RelationError
 from dslog.relation.relation import read
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _MARK = "dslog-bad-row"
 _BAD = re.compile(_MARK + r"(\{[^}]*\})")
-_REASON = re.compile(r"^\w*(?:Error|Exception)\b.*", re.MULTILINE)
 
 
 def is_frame(value: object) -> bool:
@@ -78,7 +78,7 @@ def explained(packing: Packing) -> Iterator[None]:
     except PySparkException as error:
         found = _BAD.search(str(error))
         if found is None:
-            raise EngineError(f"a Spark job failed: {_reason(error)}") from error
+            raise EngineError(f"a Spark job failed: {reason(error)}") from error
         row = json.loads(found[1])
         _refuse(row, packing)
         raise
@@ -96,13 +96,6 @@ def _refuse(row: dict[str, str], packing: Packing) -> None:
     except RelationError as error:
         message = str(error).replace("row 0 of the relation", "a row of the relation")
         raise RelationError(message.replace("has 1 nulls", "has nulls")) from None
-
-
-def _reason(error: Any) -> str:
-    """Return the line that says most: a worker's own error, or else the first."""
-    text = str(error)
-    reasons = _REASON.findall(text)
-    return reasons[-1] if reasons else text.partition("\n")[0]
 
 
 def _quote(name: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,18 +23,22 @@ from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from dslog.compress.encoder import Method, encode_table
 from dslog.compress.provrc import provrc_ranges
 from dslog.engine.blocks import Split
 from dslog.engine.frames import explained, pack_frame
+from dslog.engine.jobs import cancelled_on_error, cores
 from dslog.engine.packing import Packing
 from dslog.engine.parts import Part, Parts, header_of, load_table, read_part, write_part
 from dslog.engine.progress import shown
 from dslog.engine.seams import join_folds, join_seams
 from dslog.engine.tasks import BLOCKS, PIECES, PieceJob, compress_batches, cut_batches
+from dslog.errors import RelationError
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
+from dslog.relation.footers import check_footers, parquet_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,7 +92,7 @@ def compress_frame(
     options = options or Options()
     packing = Packing(tuple(out_shape), tuple(in_shape))
     session = frame.sparkSession
-    with _directory(root) as directory, _cancelled_on_error(session), explained(packing):
+    with _directory(root) as directory, cancelled_on_error(session), explained(packing):
         keys = pack_frame(frame, packing)
         split, rows = _plan(keys, packing, session, options)
         inline = max(options.collect_rows // split.parts, 64)
@@ -97,6 +101,39 @@ def compress_frame(
         with shown(session, "compressing", rows):
             pieces = _run(keys, job)
         return _finish(pieces, packing, directory, options)
+
+
+def compress_path(
+    path: str | Path,
+    out_shape: Sequence[int],
+    in_shape: Sequence[int],
+    root: Path,
+    session: Callable[[], SparkSession],
+    options: Options | None = None,
+) -> Lineage | Parts:
+    """Compress a relation in Parquet: a file, a directory, or any address the session can read.
+
+    What is on this machine's disks is checked by the footers first: a relation that can't fit is
+    refused before Spark starts.
+    """
+    text = str(path)
+    if "://" not in text:
+        check_footers(text, out_shape, in_shape)
+    frame = session().read.parquet(text)
+    return compress_frame(frame, out_shape, in_shape, root, options)
+
+
+def relation_rows(path: str | Path) -> int | None:
+    """Return how many rows a relation in Parquet has by its footers, None if only Spark can tell.
+
+    0 if it can't be read here: whoever reads it will say why.
+    """
+    if "://" in str(path):
+        return None
+    try:
+        return sum(int(pq.read_metadata(file).num_rows) for file in parquet_files(Path(path)))
+    except (OSError, pa.ArrowException, RelationError):
+        return 0
 
 
 def _plan(
@@ -109,7 +146,7 @@ def _plan(
     with shown(session, "sampling"):
         picked = hashed.where(f"h & {one_in - 1}L = 0").orderBy("h").limit(_SAMPLE).toArrow()
     rows = _estimate(picked.column("h").to_numpy(), one_in)
-    wanted = options.partitions or _partitions(rows, options.pairs, _cores(session))
+    wanted = options.partitions or _partitions(rows, options.pairs, cores(session))
     sample = np.sort(picked.column("k0").to_numpy())
     at = np.arange(1, wanted) * len(sample) // wanted
     bounds = sample[at].tolist() if len(sample) else []
@@ -132,12 +169,6 @@ def _partitions(rows: int, pairs: int, cores: int) -> int:
     """As many as the pairs need, and enough for the cores once there is something to share."""
     enough = min(cores, rows // (1 << 18))
     return min(max(math.ceil(rows / pairs), enough, 1), _MOST_PARTITIONS)
-
-
-def _cores(session: SparkSession) -> int:
-    if hasattr(session, "_jsparkSession"):
-        return int(session.sparkContext.defaultParallelism)
-    return int(session.conf.get("spark.sql.shuffle.partitions", "8") or 8)  # Connect won't say
 
 
 def _run(keys: DataFrame, job: PieceJob) -> _Pieces:
@@ -214,17 +245,3 @@ def _directory(root: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise
-
-
-@contextmanager
-def _cancelled_on_error(session: SparkSession) -> Iterator[None]:
-    """Stop what still runs on Spark when the block fails or is interrupted."""
-    tag = f"dslog-{uuid4().hex}"
-    session.addTag(tag)
-    try:
-        yield
-    except BaseException:
-        session.interruptTag(tag)
-        raise
-    finally:
-        session.removeTag(tag)

@@ -1,26 +1,24 @@
 """Run a plan: theta-join, project, merge, next step (paper section V).
 
-The cells of each step are one :class:`CellSet`, merged by construction. With ``merge=False`` the
-boxes a join gives are handed on as they are, overlaps and all, which is the paper's NoMerge: the
-same cells in the end, often far more boxes on the way.
+The cells of each step are one :class:`CellSet`, merged by construction, unless an engine keeps
+them (:mod:`dslog.query.follow`). With ``merge=False`` the boxes a join gives are handed on as they
+are, overlaps and all, which is the paper's NoMerge: the same cells in the end, often far more boxes
+on the way.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from operator import or_
 
 import numpy as np
 import numpy.typing as npt
 
 from dslog.cells.cellset import CellSet
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Direction, Edge
+from dslog.query.edges import Direction
+from dslog.query.follow import Cells, Load, follow, gather, trace, unite
 from dslog.query.graph import Walk
-from dslog.query.plan import Hop, Plan, Step
-
-Load = Callable[[Edge], Lineage]
-"""Gives the lineage an edge stands for."""
+from dslog.query.plan import Plan, Step
 
 Boxes = npt.NDArray[np.int64]
 
@@ -33,58 +31,72 @@ class StepBoxes:
     boxes: Boxes
     scanned: int
     matched: int
+    engines: frozenset[str]
 
 
-def run_path(plan: Plan, cells: CellSet, load: Load, *, merge: bool = True) -> CellSet:
+def run_path(plan: Plan, cells: Cells, load: Load, *, merge: bool = True) -> CellSet:
     """Return the cells of the path's last array that ``cells`` of its first lead to."""
-    exact = cells.exact and all(step.exact for step in plan.steps)
-    if not plan.steps:
-        return cells
-    if merge:
-        for step in plan.steps:
-            cells = run_step(step, cells, load)
-        return cells.with_exact(exact)
+    exact = all(step.exact for step in plan.steps)
+    if not merge and plan.steps:
+        return _run_unmerged(plan, gather(cells), load, exact=exact)
+    for step in plan.steps:
+        cells = run_step(step, cells, load)
+    found = gather(cells)
+    return found.with_exact(found.exact and exact)
+
+
+def _run_unmerged(plan: Plan, cells: CellSet, load: Load, *, exact: bool) -> CellSet:
     boxes, shape = cells.boxes, cells.shape
     for step in plan.steps:
-        joined = join_step(step, boxes, load)
+        joined = join_step(step, shape, boxes, load)
         boxes, shape = joined.boxes, joined.shape
-    return CellSet.from_boxes(shape, boxes, exact=exact)
+    return CellSet.from_boxes(shape, boxes, exact=cells.exact and exact)
 
 
-def run_step(step: Step, cells: CellSet, load: Load) -> CellSet:
+def run_step(step: Step, cells: Cells, load: Load) -> Cells:
     """Follow every lineage of a step and unite what they give."""
-    return reduce(or_, (_follow(hop, cells, load) for hop in step.hops))
+    found = [follow(load(hop.edge), cells, hop.direction) for hop in step.hops]
+    return reduce(unite, found)
 
 
-def join_step(step: Step, boxes: Boxes, load: Load) -> StepBoxes:
+def join_step(step: Step, shape: tuple[int, ...], boxes: Boxes, load: Load) -> StepBoxes:
     """Join boxes with every lineage of a step, without merging what comes out."""
     parts: list[Boxes] = []
     scanned = matched = 0
-    shape: tuple[int, ...] = ()
+    engines = set()
+    target: tuple[int, ...] = ()
     for hop in step.hops:
         lineage = load(hop.edge)
         back = hop.direction is Direction.BACKWARD
-        joined = lineage.backward_boxes(boxes) if back else lineage.forward_boxes(boxes)
-        shape = lineage.in_shape if back else lineage.out_shape
-        parts.append(joined.boxes)
-        scanned += joined.scanned
-        matched += joined.matched
-    return StepBoxes(shape, np.concatenate(parts), scanned, matched)
+        if isinstance(lineage, Lineage):
+            joined = lineage.backward_boxes(boxes) if back else lineage.forward_boxes(boxes)
+            target = lineage.in_shape if back else lineage.out_shape
+            parts.append(joined.boxes)
+            scanned, matched = scanned + joined.scanned, matched + joined.matched
+            engines.add("local")
+        else:  # an engine of its own merges what it finds
+            found = trace(lineage, CellSet.from_boxes(shape, boxes), hop.direction)
+            target = found.cells.shape
+            parts.append(gather(found.cells).boxes)
+            scanned, matched = scanned + found.scanned, matched + found.matched
+            engines.add(found.engine)
+    return StepBoxes(target, np.concatenate(parts), scanned, matched, frozenset(engines))
 
 
-def run_walk(walk: Walk, cells: CellSet, load: Load) -> CellSet:
+def run_walk(walk: Walk, cells: Cells, load: Load) -> CellSet:
     """Return the cells of the walk's target that ``cells`` of its source lead to, on any path."""
-    reached: dict[str, CellSet] = {walk.source: cells}
+    reached: dict[str, Cells] = {walk.source: cells}
     for members in walk.components:
         inside = frozenset(members)
         if _has_cycle(members, walk):
             _saturate(walk, inside, reached, load)
         for step in _leaving(walk, inside):
             _add(reached, step.target, run_step(step, reached[step.source], load))
-    return reached[walk.target].with_exact(cells.exact and walk.exact)
+    found = gather(reached[walk.target])
+    return found.with_exact(found.exact and walk.exact)
 
 
-def _saturate(walk: Walk, inside: frozenset[str], reached: dict[str, CellSet], load: Load) -> None:
+def _saturate(walk: Walk, inside: frozenset[str], reached: dict[str, Cells], load: Load) -> None:
     """Go round a cycle until no step gives a new cell; only new cells go round again.
 
     An array's first cells are handed on even when there are none, so that every array of the
@@ -96,9 +108,9 @@ def _saturate(walk: Walk, inside: frozenset[str], reached: dict[str, CellSet], l
         for step in walk.steps[name]:
             if step.target not in inside:
                 continue
-            new = run_step(step, cells, load)
+            new = gather(run_step(step, cells, load))
             if step.target in reached:
-                new -= reached[step.target]
+                new -= gather(reached[step.target])
                 if not new:
                     continue
             _add(reached, step.target, new)
@@ -114,12 +126,5 @@ def _has_cycle(members: tuple[str, ...], walk: Walk) -> bool:
     return len(members) > 1 or any(step.target in members for step in walk.steps[members[0]])
 
 
-def _add(cells: dict[str, CellSet], name: str, more: CellSet) -> None:
-    cells[name] = cells[name] | more if name in cells else more
-
-
-def _follow(hop: Hop, cells: CellSet, load: Load) -> CellSet:
-    lineage = load(hop.edge)
-    if hop.direction is Direction.BACKWARD:
-        return lineage.backward(cells)
-    return lineage.forward(cells)
+def _add(cells: dict[str, Cells], name: str, more: Cells) -> None:
+    cells[name] = unite(cells[name], more) if name in cells else more

@@ -1,10 +1,12 @@
 """What a query did, step by step."""
 
 from dataclasses import asdict, dataclass
+from functools import reduce
 from time import perf_counter
 
 from dslog.cells.cellset import CellSet
-from dslog.query.execute import Load, join_step
+from dslog.query.execute import Boxes, join_step
+from dslog.query.follow import Cells, Load, gather, trace, unite
 from dslog.query.plan import Plan, Step
 
 
@@ -71,49 +73,79 @@ _HEADINGS = (
 _LEFT = 3  # the first columns are words, the others numbers
 
 
-def explain_path(
-    plan: Plan, cells: CellSet, load: Load, *, merge: bool = True, engine: str = "local"
-) -> Explanation:
+def explain_path(plan: Plan, cells: Cells, load: Load, *, merge: bool = True) -> Explanation:
     """Run a plan and report each step."""
     started = perf_counter()
-    exact = cells.exact
-    boxes, current = cells.boxes, cells
+    current = _Reached(cells, cells.num_boxes, None)
     reports = []
     for step in plan.steps:
         begun = perf_counter()
-        joined = join_step(step, boxes, load)
-        exact = exact and step.exact
-        current = CellSet.from_boxes(joined.shape, joined.boxes, exact=exact)
-        boxes = current.boxes if merge else joined.boxes
-        work = (joined.scanned, joined.matched, len(joined.boxes), len(boxes), current.count)
-        reports.append(_report(step, engine, work, perf_counter() - begun, exact=exact))
+        current, work = (_merged if merge else _unmerged)(step, current, load)
+        reports.append(_report(step, current, work, perf_counter() - begun))
+    found = gather(current.cells)
     return Explanation(
         path=plan.path,
         steps=tuple(reports),
-        boxes=current.num_boxes,
-        cells=current.count,
+        boxes=found.num_boxes,
+        cells=found.count,
         seconds=perf_counter() - started,
-        exact=exact,
+        exact=found.exact,
     )
 
 
-def _report(
-    step: Step, engine: str, work: tuple[int, int, int, int, int], seconds: float, *, exact: bool
-) -> StepReport:
-    scanned, matched, joined, merged, cells = work
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """Cells on the way, the boxes that go on, and these boxes themselves if not merged."""
+
+    cells: Cells
+    num_boxes: int
+    boxes: Boxes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    engines: frozenset[str]
+    scanned: int
+    matched: int
+    joined: int
+
+
+def _merged(step: Step, reached: _Reached, load: Load) -> tuple[_Reached, _Work]:
+    found = [trace(load(hop.edge), reached.cells, hop.direction) for hop in step.hops]
+    cells = reduce(unite, (one.cells for one in found))
+    work = _Work(
+        frozenset(one.engine for one in found),
+        sum(one.scanned for one in found),
+        sum(one.matched for one in found),
+        sum(one.joined for one in found),
+    )
+    return _Reached(cells, cells.num_boxes, None), work
+
+
+def _unmerged(step: Step, reached: _Reached, load: Load) -> tuple[_Reached, _Work]:
+    cells = gather(reached.cells)
+    boxes = cells.boxes if reached.boxes is None else reached.boxes
+    found = join_step(step, cells.shape, boxes, load)
+    work = _Work(found.engines, found.scanned, found.matched, len(found.boxes))
+    exact = cells.exact and step.exact
+    merged = CellSet.from_boxes(found.shape, found.boxes, exact=exact)
+    return _Reached(merged, len(found.boxes), found.boxes), work
+
+
+def _report(step: Step, reached: _Reached, work: _Work, seconds: float) -> StepReport:
     return StepReport(
         source=step.source,
         target=step.target,
         direction=step.direction,
-        engine=engine,
+        engine=" + ".join(sorted(work.engines)),
         rows=step.num_rows,
-        scanned=scanned,
-        matched=matched,
-        boxes_joined=joined,
-        boxes_merged=merged,
-        cells=cells,
+        scanned=work.scanned,
+        matched=work.matched,
+        boxes_joined=work.joined,
+        boxes_merged=reached.num_boxes,
+        cells=reached.cells.count,
         seconds=seconds,
-        exact=exact,
+        exact=reached.cells.exact,
     )
 
 

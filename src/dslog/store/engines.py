@@ -1,16 +1,148 @@
-"""Which engine a step runs on."""
+"""Where a store's steps run: which of its lineages are loaded, which stay in files or on Spark."""
 
-from dslog.errors import EngineError
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, cast
 
-ENGINES = ("auto", "local", "spark")
+import pyarrow as pa
+
+from dslog.cells.selection import select
+from dslog.config import Config
+from dslog.engine.followers import LargeFollower, SharedLineage
+from dslog.engine.frames import is_frame
+from dslog.engine.ingest import Options, compress_frame, compress_path, relation_rows
+from dslog.engine.large import LargeLineage, large_lineage
+from dslog.engine.parts import Parts
+from dslog.engine.plan import Limits
+from dslog.engine.session import spark
+from dslog.engine.spark_cells import read_cells
+from dslog.engine.spark_join import SparkJoins
+from dslog.lineage.lineage import Lineage
+from dslog.query.edges import Edge
+from dslog.query.follow import Cells, Follower, Load
+from dslog.relation.relation import column_names, read
+from dslog.store.cache import LineageCache
+from dslog.store.catalog import Catalog
+from dslog.store.content import read_body
+from dslog.store.files import Files
+from dslog.store.records import ArrayInfo, Body, FileRecord
+from dslog.store.seams import Pair, ReadCapture
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
-def choose_engine(engine: str) -> str:
-    """Return the engine to run on; in this process, for now."""
-    if engine not in ENGINES:
-        raise EngineError(f"engine {engine!r} is unknown: use one of {', '.join(ENGINES)}")
-    if engine == "spark":
-        raise EngineError(
-            "engine='spark' is not available yet: use 'local', or 'auto', which picks"
-        )
-    return "local"
+@dataclass(frozen=True)
+class Engines:
+    """The engines of one store; ``spark`` is a session, settings for one, or None."""
+
+    catalog: Catalog
+    files: Files
+    cache: LineageCache
+    spark: object
+    writable: bool
+
+    def loader(self, engine: str) -> Load:
+        """Return what gives a query its lineage, to be followed by this engine."""
+        return lambda edge: self._source(edge, engine)
+
+    def load(self, edge: Edge) -> Lineage:
+        """Return a lineage in memory, all of it."""
+        lineage = self.cache.get(edge.key)
+        if lineage is None:
+            lineage = read_body(edge.key, self.catalog, self.files)
+            self.cache.put(edge.key, lineage)
+        return lineage
+
+    def cells(self, query: object, array: ArrayInfo) -> Cells:
+        """Read the cells of a query, which may be a Spark DataFrame."""
+        if is_frame(query):
+            return read_cells(cast("DataFrame", query), array.shape, array.name, self._joins)
+        return select(query, array.shape, array.name)
+
+    def reading(self, read_capture: ReadCapture) -> ReadCapture:
+        """Return what reads captures: those for Spark here, the others as given."""
+
+        def read_any(capture: object, pair: Pair, files: Files, engine: str) -> Lineage | Body:
+            if self._wants_spark(capture, engine):
+                return self._compress(capture, pair)
+            if is_frame(capture):
+                capture = cast("DataFrame", capture).toArrow()
+            return read_capture(capture, pair, files, engine)
+
+        return read_any
+
+    @cached_property
+    def limits(self) -> Limits:
+        """What this process may do by itself."""
+        return Limits.from_config(Config.from_environment())
+
+    @cached_property
+    def _joins(self) -> SparkJoins:
+        root = self.files.root if self.writable else Path(gettempdir())
+        return SparkJoins(self._session, root, self.limits)
+
+    def _session(self) -> "SparkSession":
+        return spark(cast("Mapping[str, object] | SparkSession | None", self.spark))
+
+    def _source(self, edge: Edge, engine: str) -> Lineage | Follower:
+        lineage = self.cache.get(edge.key)
+        if lineage is None or engine == "spark":
+            large = self._large(edge)
+            if large is not None:
+                return LargeFollower(large, engine, self._joins, lambda: self.load(edge))
+        lineage = self.load(edge) if lineage is None else lineage
+        return SharedLineage(lineage, self._joins) if engine == "spark" else lineage
+
+    def _wants_spark(self, capture: object, engine: str) -> bool:
+        if isinstance(capture, Lineage) or engine == "local":
+            return False
+        if is_frame(capture) or engine == "spark":
+            return is_frame(capture) or not callable(capture)
+        if not isinstance(capture, str | PathLike) or not capture:
+            return False
+        rows = relation_rows(os.fspath(capture))
+        return rows is None or rows > self.limits.spark_rows
+
+    def _compress(self, capture: object, pair: Pair) -> Lineage | Body:
+        shapes = pair.out.shape, pair.in_.shape
+        options = Options(collect_rows=self.limits.collect_rows)
+        root = self.files.root
+        if isinstance(capture, str | PathLike):
+            path = os.fspath(capture)
+            found = compress_path(path, *shapes, root, self._session, options)
+        else:
+            frame = capture if is_frame(capture) else self._frame(capture, pair)
+            found = compress_frame(cast("DataFrame", frame), *shapes, root, options)
+        return found if isinstance(found, Lineage) else self._body(found)
+
+    def _frame(self, capture: object, pair: Pair) -> "DataFrame":
+        """Give a relation that is in memory to Spark."""
+        names = column_names(len(pair.out.shape), len(pair.in_.shape))
+        if not isinstance(capture, pa.Table):
+            pairs = read(capture, pair.out.shape, pair.in_.shape)
+            capture = pa.table({name: pairs[:, k] for k, name in enumerate(names)})
+        return self._session().createDataFrame(capture)
+
+    def _body(self, parts: Parts) -> Body:
+        records = [
+            FileRecord(number, place, part.name, part.nbytes, part.checksum)
+            for number, blob in enumerate(parts.blobs)
+            for place, part in enumerate(blob)
+        ]
+        self.files.adopt(records)
+        return Body(parts.header, parts.num_rows, True, tuple(records))
+
+    def _large(self, edge: Edge) -> LargeLineage | None:
+        body = self.catalog.body(edge.key)
+        if '"parts":' not in body.header:
+            return None
+        paths: dict[int, list[Path]] = {}
+        for file in body.files:
+            paths.setdefault(file.blob, []).append(self.files.path(file.name))
+        return large_lineage(body.header, [paths[blob] for blob in sorted(paths)])

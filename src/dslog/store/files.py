@@ -78,6 +78,11 @@ class Files:
             _flush(directory)
         return tuple(records)
 
+    def adopt(self, records: Iterable[FileRecord]) -> None:
+        """Take in files that others wrote and flushed: flush the directories that name them."""
+        for directory in {self.path(record.name).parent for record in records} | {self.root}:
+            _flush(directory)
+
     def read(self, records: Sequence[FileRecord]) -> list[pa.Table]:
         """Read all blobs of a lineage, each put together from its parts; damage is an error."""
         blobs: dict[int, list[pa.Table]] = {}

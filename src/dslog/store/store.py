@@ -10,18 +10,18 @@ from types import TracebackType
 from typing import Self
 
 from dslog.cells.cellset import CellSet
-from dslog.cells.selection import select
+from dslog.engine.plan import check_engine
 from dslog.errors import NotFoundError, ShapeError
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Direction, Edge
+from dslog.query.edges import Direction
 from dslog.query.execute import run_path, run_walk
 from dslog.query.explain import Explanation, explain_path
+from dslog.query.follow import Cells
 from dslog.query.graph import plan_walk
 from dslog.query.plan import Plan, check_path, plan_path
 from dslog.store.arguments import canonical_args
 from dslog.store.cache import LineageCache
-from dslog.store.content import read_body
-from dslog.store.engines import choose_engine
+from dslog.store.engines import Engines
 from dslog.store.files import Files, TemporaryFiles
 from dslog.store.location import CATALOG, FILES, locate
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
@@ -52,11 +52,14 @@ class Store:
     ) -> None:
         location = locate(path, mode)
         self._path = location.directory
-        self._spark = spark
         self._catalog = SqliteCatalog(location.catalog, writable=location.writable)
         self._files = Files(self._path / FILES) if self._path else TemporaryFiles()
         self._cache = LineageCache(CACHE_BYTES)
-        self._registrar = Registrar(self._catalog, self._files, read_capture, reuse or NoReuse())
+        self._engines = Engines(
+            self._catalog, self._files, self._cache, spark, writable=location.writable
+        )
+        reading = self._engines.reading(read_capture)
+        self._registrar = Registrar(self._catalog, self._files, reading, reuse or NoReuse())
 
     @property
     def path(self) -> Path | None:
@@ -89,7 +92,7 @@ class Store:
         table, a Parquet path or a Lineage. Giving the same lineage again changes nothing; other
         lineage for the same pair is united with what is there.
         """
-        choose_engine(engine)
+        check_engine(engine)
         pair = Pair(find_array(out, self._catalog), find_array(in_, self._catalog))
         body = self._registrar.add_lineage(pair, capture, engine)
         stored = self._catalog.lineages(out, in_)
@@ -137,9 +140,9 @@ class Store:
         Each pair of neighbours is followed the way its lineage is stored. ``merge=False`` leaves
         the boxes unmerged between steps, the paper's NoMerge: same cells, other cost.
         """
-        choose_engine(engine)
+        check_engine(engine)
         plan, cells = self._plan(path, query)
-        return run_path(plan, cells, self._load_edge, merge=merge)
+        return run_path(plan, cells, self._engines.loader(engine), merge=merge)
 
     def backward(self, array: str, query: object, to: str, *, engine: str = "auto") -> CellSet:
         """Return the cells of ``to`` that made these cells of ``array``, over every path."""
@@ -157,9 +160,9 @@ class Store:
         engine: str = "auto",
     ) -> Explanation:
         """Run a query and say what each step did."""
-        chosen = choose_engine(engine)
+        check_engine(engine)
         plan, cells = self._plan(path, query)
-        return explain_path(plan, cells, self._load_edge, merge=merge, engine=chosen)
+        return explain_path(plan, cells, self._engines.loader(engine), merge=merge)
 
     # looking
 
@@ -185,7 +188,7 @@ class Store:
                 f"no lineage is stored with {out!r} as output and {in_!r} as input; "
                 f"store.lineages() lists the pairs"
             )
-        return [self._load_edge(edge) for edge in edges]
+        return [self._engines.load(edge) for edge in edges]
 
     def stats(self) -> dict[str, object]:
         """Return counts and sizes: ``lineage_bytes`` is lineage alone, ``store_bytes`` all."""
@@ -233,25 +236,18 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({str(self._path) if self._path else ':memory:'!r})"
 
-    def _plan(self, path: Sequence[str], query: object) -> tuple[Plan, CellSet]:
+    def _plan(self, path: Sequence[str], query: object) -> tuple[Plan, Cells]:
         names = check_path(path)
         infos = [find_array(name, self._catalog) for name in names]
-        cells = select(query, infos[0].shape, names[0])
+        cells = self._engines.cells(query, infos[0])
         return plan_path(names, self._catalog), cells
 
     def _walk(
         self, array: str, query: object, to: str, direction: Direction, engine: str
     ) -> CellSet:
-        choose_engine(engine)
+        check_engine(engine)
         source = find_array(array, self._catalog)
         target = find_array(to, self._catalog)
-        cells = select(query, source.shape, source.name)
+        cells = self._engines.cells(query, source)
         walk = plan_walk(source.name, target.name, direction, self._catalog)
-        return run_walk(walk, cells, self._load_edge)
-
-    def _load_edge(self, edge: Edge) -> Lineage:
-        lineage = self._cache.get(edge.key)
-        if lineage is None:
-            lineage = read_body(edge.key, self._catalog, self._files)
-            self._cache.put(edge.key, lineage)
-        return lineage
+        return run_walk(walk, cells, self._engines.loader(engine))

@@ -52,6 +52,7 @@ def test_point_query_scans_a_few_rows_of_many():
     assert lineage.num_rows == n
     met = lineage.backward_boxes(np.array([[[777, 777]]]))
     assert (met.scanned, met.boxes.tolist()) == (1, [[[perm[777], perm[777]]]])
+    assert lineage.forward_boxes(np.array([[[777, 777]]])).scanned == n  # no index yet
     met = lineage.forward_boxes(np.array([[[777, 777]]]))
     assert met.scanned <= 2
     assert met.boxes.tolist() == [[[int(np.flatnonzero(perm == 777)[0])] * 2]]

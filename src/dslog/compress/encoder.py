@@ -19,7 +19,6 @@ from dslog.compress.folds import fold
 from dslog.compress.kernels import each_once
 from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.errors import DslogError, ShapeError
-from dslog.lineage.expand import expand_table
 from dslog.lineage.factor import Factor, Shape, Term, whole
 from dslog.lineage.lineage import Lineage, Orientation
 from dslog.lineage.table import Table, concat
@@ -207,9 +206,9 @@ def _linear(
     if limit <= _ENOUGH or not views or not (out_sizes and in_sizes):
         return None
     if pairs is None:
-        if _pairs_in(factor.table) > _SMALL:
+        if factor.table.most_pairs > _SMALL:
             return None
-        pairs = expand_table(factor.table)
+        pairs = factor.table.expand()
     best: Table | None = None
     chosen = views[0]
     for out_flat, in_flat in views:
@@ -219,13 +218,6 @@ def _linear(
     if best is None:
         return None
     return (_with(factor, best, out_flat=chosen[0], in_flat=chosen[1]),)
-
-
-def _pairs_in(table: Table) -> int:
-    plain = table.unfold()
-    sizes = np.prod((plain.out_hi - plain.out_lo + 1).astype(float), axis=1)
-    sizes *= np.prod((plain.in_hi - plain.in_lo + 1).astype(float), axis=1)
-    return int(min(sizes.sum(), 2.0**62))
 
 
 def _try_linear(

@@ -1,58 +1,242 @@
-"""Queries by bitmap: for rows of one cell, look the cell up instead of joining boxes."""
+"""Queries by bitmap: when the asked cells are scattered, move their bits instead of joining boxes.
+
+A product is applied factor by factor, the other axes carried along. A factor of few rows moves
+whole slices: along each axis a row is either a *pair* of strided blocks (output block t goes with
+input block t) or an interval that pairs with nothing. A factor of many rows looks its cells up.
+What fits neither goes by way of boxes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from dslog.cells.boxes import unpaint
-from dslog.lineage.factor import Term
-from dslog.lineage.join import join
+from dslog.lineage.factor import Factor, Shape, Term
 from dslog.lineage.table import Table
 
 I64 = npt.NDArray[np.int64]
-_MANY = 256  # with fewer rows, boxes are as good
+Mask = npt.NDArray[np.bool_]
+_FEW_ROWS = 256  # rows that are applied one by one
+_MOST_SHIFTS = 64  # shifted copies that one row may need
+_MOST_PAIRS = 1 << 23
 
 
-def suits_bitmap(terms: Sequence[Term], *, backward: bool) -> bool:
-    """Whether a bitmap of the asked array can be looked up row by row."""
-    if len(terms) != 1 or len(terms[0]) != 1:
-        return False
-    factor = terms[0][0]
-    flat = factor.out_flat or factor.in_flat
-    table = factor.table
-    if flat or table.levels or len(table) < _MANY:
-        return False
-    return bool(np.count_nonzero(_single(table, backward=backward)) * 2 > len(table))
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """Along one axis: ``count`` blocks of ``width`` cells, ``step`` apart, from ``start`` on."""
+
+    start: int
+    step: int
+    width: int
+    count: int
+
+    def shifted(self, offset: int) -> slice:
+        """The cells ``offset`` into each block."""
+        first = self.start + offset
+        stop: int | None = first + self.step * self.count
+        if stop is not None and stop < 0:
+            stop = None
+        return slice(first, stop, self.step)
 
 
-def join_bitmap(terms: Sequence[Term], mask: npt.NDArray[np.bool_], *, backward: bool) -> I64:
-    """Return result boxes for a bitmap over the asked array."""
-    factor = terms[0][0]
-    table = factor.table
-    axes = factor.out_axes if backward else factor.in_axes
-    result_axes = factor.in_axes if backward else factor.out_axes
-    mask = mask.transpose(axes)
-    single = _single(table, backward=backward)
-    at = table.bounds[0] if backward else table.bounds[2]
-    hit = np.zeros(len(table), bool)
-    hit[single] = mask[tuple(at[single, j] for j in range(at.shape[1]))]
-    side = table.bounds[2:] if backward else table.bounds[:2]
-    boxes = np.stack([side[0][hit], side[1][hit]], axis=-1)
-    if not single.all():
-        rest = join(table.take(~single), unpaint(np.ascontiguousarray(mask)), backward=backward)
-        boxes = np.concatenate([boxes, rest.boxes])
-    return boxes[:, np.argsort(result_axes)]
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row, taken apart by axis: pairs (asked axis, answered axis) and what stands alone."""
+
+    pairs: tuple[tuple[int, int, _Blocks, _Blocks], ...]
+    asked: tuple[tuple[int, slice], ...]
+    answered: tuple[tuple[int, slice], ...]
 
 
-def _single(table: Table, *, backward: bool) -> npt.NDArray[np.bool_]:
-    """Rows of one cell on the asked side: such a row answers with its whole other side.
+def apply_bitmap(
+    terms: Sequence[Term], asked: Shape, answered: Shape, mask: Mask, *, backward: bool
+) -> Mask | None:
+    """Return the bitmap that answers a bitmap, or None if boxes are the better way."""
+    plans: list[list[_Plan]] = []
+    for term in terms:
+        found = [_plan(factor, asked, answered, backward=backward) for factor in term]
+        fitting = [plan for plan in found if plan is not None]
+        if len(fitting) < len(found):
+            return None
+        plans.append(fitting)
+    result = np.zeros(answered, bool)
+    for term, steps in zip(terms, plans, strict=True):
+        bits = mask
+        order = list(range(len(asked)))  # asked axes that are still there, then answered ones
+        done: list[int] = []
+        for factor, plan in zip(term, steps, strict=True):
+            q_axes, r_axes = _sides(factor, backward=backward)
+            front = [order.index(axis) for axis in q_axes]
+            bits = np.moveaxis(bits, front, range(len(front)))
+            order = [axis for axis in order if axis not in q_axes]
+            bits = _apply(plan, bits, len(q_axes), tuple(answered[a] for a in r_axes))
+            bits = np.moveaxis(bits, range(len(r_axes)), range(-len(r_axes), 0))
+            done += r_axes
+        result |= bits.transpose(np.argsort(done))
+    return result
 
-    Backward that holds because its output is one cell, so relative inputs are intervals; forward
-    because one input cell forces every output axis that it refers to.
-    """
-    lo, hi = (table.bounds[0], table.bounds[1]) if backward else (table.bounds[2], table.bounds[3])
-    single: npt.NDArray[np.bool_] = (lo == hi).all(axis=1)
-    return single
+
+def _sides(factor: Factor, *, backward: bool) -> tuple[Shape, Shape]:
+    pair = (factor.out_axes, factor.in_axes)
+    return pair if backward else pair[::-1]
+
+
+_Plan = tuple[list[_Row], bool, bool] | tuple[I64, I64]
+
+
+def _plan(factor: Factor, asked: Shape, answered: Shape, *, backward: bool) -> _Plan | None:
+    """How to apply a factor: rows to move slices by, or cells to look up."""
+    q_axes, r_axes = _sides(factor, backward=backward)
+    q_flat, r_flat = factor.out_flat, factor.in_flat
+    if not backward:
+        q_flat, r_flat = r_flat, q_flat
+    if len(factor.table) <= _FEW_ROWS:
+        rows = list(_take_apart(factor.table, backward=backward))
+        if len(rows) == len(factor.table) and all(_shifts(row) <= _MOST_SHIFTS for row in rows):
+            return rows, q_flat, r_flat
+    if q_flat or r_flat:
+        return None
+    q_sizes, r_sizes = tuple(asked[a] for a in q_axes), tuple(answered[a] for a in r_axes)
+    if factor.table.most_pairs > min(_MOST_PAIRS, 8 * (math.prod(q_sizes) + math.prod(r_sizes))):
+        return None
+    sides = _lookup(factor.table, *((q_sizes, r_sizes) if backward else (r_sizes, q_sizes)))
+    return sides if backward else sides[::-1]
+
+
+def _lookup(table: Table, out_sizes: Shape, in_sizes: Shape) -> tuple[I64, I64]:
+    """The linear output and input cell of every pair."""
+    key = (out_sizes, in_sizes)
+    if key not in table.lookups:
+        cells = table.expand()
+        cut = table.num_out
+        table.lookups[key] = _linear(cells[:, :cut], out_sizes), _linear(cells[:, cut:], in_sizes)
+    return table.lookups[key]
+
+
+def _linear(cells: I64, sizes: Shape) -> I64:
+    linear = np.zeros(len(cells), np.int64)
+    for k, size in enumerate(sizes):
+        linear = linear * size + cells[:, k]
+    return linear
+
+
+def _apply(plan: _Plan, bits: Mask, asked: int, sizes: Shape) -> Mask:
+    """Replace the first ``asked`` axes of a bitmap by the answered ones, of the given sizes."""
+    batch = bits.shape[asked:]
+    if len(plan) == 3:
+        rows, q_flat, r_flat = plan
+        front = (math.prod(bits.shape[:asked]),) if q_flat else bits.shape[:asked]
+        bits = bits.reshape(front + batch)
+        result = np.zeros(((math.prod(sizes),) if r_flat else sizes) + batch, bool)
+        for row in rows:
+            _move(row, bits, result, len(batch))
+        return result.reshape(sizes + batch)
+    source, target = plan
+    bits = bits.reshape((-1, *batch))
+    result = np.zeros((math.prod(sizes), *batch), bool)
+    if not batch:
+        result[target[bits[source]]] = True
+    elif len(source):
+        order = np.argsort(target, kind="stable")
+        ordered = target[order]
+        first = np.flatnonzero(np.diff(ordered, prepend=-1))
+        result[ordered[first]] = np.logical_or.reduceat(bits[source[order]], first, axis=0)
+    return result.reshape(sizes + batch)
+
+
+def _move(row: _Row, bits: Mask, result: Mask, batch: int) -> None:
+    """Unite one row's answer into the result."""
+    q_ndim, r_ndim = bits.ndim - batch, result.ndim - batch
+    key: list[slice | int] = [slice(None)] * q_ndim
+    for axis, span in row.asked:
+        key[axis] = span
+    found: Mask | None = None
+    for offsets in itertools.product(*(range(q.width) for _, _, q, _ in row.pairs)):
+        for (axis, _, blocks, _), offset in zip(row.pairs, offsets, strict=True):
+            key[axis] = blocks.shifted(offset)
+        part = bits[tuple(key)]
+        found = part if found is None else found | part
+    assert found is not None  # noqa: S101 (a product of no ranges still has one element)
+    alone = tuple(axis for axis, _ in row.asked)
+    if alone:
+        found = np.asarray(found.any(axis=alone))
+    # what is left of the asked axes are the pairs', in order of the asked axis
+    kept = sorted(range(len(row.pairs)), key=lambda p: row.pairs[p][0])
+    goal = sorted(range(len(row.pairs)), key=lambda p: row.pairs[p][1])
+    found = found.transpose([kept.index(p) for p in goal] + list(range(len(kept), found.ndim)))
+    for axis, _ in sorted(row.answered):
+        found = np.expand_dims(found, axis)
+    key = [slice(None)] * r_ndim
+    for axis, span in row.answered:
+        key[axis] = span
+    for offsets in itertools.product(*(range(r.width) for _, _, _, r in row.pairs)):
+        for (_, axis, _, blocks), offset in zip(row.pairs, offsets, strict=True):
+            key[axis] = blocks.shifted(offset)
+        result[tuple(key)] |= found
+
+
+def _shifts(row: _Row) -> int:
+    return math.prod(q.width for _, _, q, _ in row.pairs) + math.prod(
+        r.width for _, _, _, r in row.pairs
+    )
+
+
+def _take_apart(table: Table, *, backward: bool) -> Iterator[_Row]:
+    """Yield the rows that come apart by axis; stop at the first that does not."""
+    l, m = table.num_out, table.num_in
+    for r in range(len(table)):
+        paired = _pair_axes(table, r)
+        if paired is None:
+            return
+        row = table.rows[r].tolist()
+        outs = {j for j, _, _, _ in paired}
+        ins = {i for _, i, _, _ in paired}
+        lone_out = tuple((j, slice(row[j], row[l + j] + 1)) for j in range(l) if j not in outs)
+        lone_in = tuple(
+            (i, slice(row[2 * l + i], row[2 * l + m + i] + 1)) for i in range(m) if i not in ins
+        )
+        if backward:
+            yield _Row(tuple(paired), lone_out, lone_in)
+        else:
+            swapped = tuple((i, j, a, b) for j, i, b, a in paired)
+            yield _Row(swapped, lone_in, lone_out)
+
+
+def _pair_axes(table: Table, r: int) -> list[tuple[int, int, _Blocks, _Blocks]] | None:
+    """Find the axes of a row that go together, one output with one input; None if others do."""
+    l, m = table.num_out, table.num_in
+    row, ref = table.rows[r].tolist(), table.ref[r].tolist()
+    pairs: list[tuple[int, int, _Blocks, _Blocks]] = []
+    for i in range(m):
+        j = ref[i]
+        if j >= 0:
+            lo, hi = row[2 * l + i], row[2 * l + m + i]
+            count = row[l + j] - row[j] + 1
+            blocks = _Blocks(row[j] + lo, 1, hi - lo + 1, count)
+            pairs.append((j, i, _Blocks(row[j], 1, 1, count), blocks))
+    for count, step in zip(table.count[r].tolist(), table.step[r].tolist(), strict=True):
+        if count == 1:
+            continue
+        out = [j for j in range(l) if step[j] or step[l + j]]
+        inp = [i for i in range(m) if step[2 * l + i] or step[2 * l + m + i]]
+        if len(out) != 1 or len(inp) != 1:
+            return None
+        (j,), (i,) = out, inp
+        a, b = 2 * l + i, 2 * l + m + i
+        if step[j] != step[l + j] or step[a] != step[b] or ref[i] >= 0:
+            return None
+        pairs.append(
+            (
+                j,
+                i,
+                _Blocks(row[j], step[j], row[l + j] - row[j] + 1, count),
+                _Blocks(row[a], step[a], row[b] - row[a] + 1, count),
+            )
+        )
+    outs, ins = [p[0] for p in pairs], [p[1] for p in pairs]
+    return pairs if len(set(outs)) == len(outs) and len(set(ins)) == len(ins) else None

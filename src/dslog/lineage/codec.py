@@ -19,7 +19,7 @@ written stands under ``"w"`` (see ``dslog.lineage.bits``).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ import pyarrow as pa
 from dslog.lineage.bits import Spec, decode_column, encode_column
 from dslog.lineage.factor import Factor, Shape, Term
 from dslog.lineage.kernels import all_cells, gapless, is_constant, varying
-from dslog.lineage.table import Table
+from dslog.lineage.table import Table, axis_columns
 
 I64 = npt.NDArray[np.int64]
 Json = Any
@@ -126,18 +126,10 @@ def _interval(lo: int, hi: int) -> Json:
     return lo if lo == hi else [lo, hi]
 
 
-def _axis_columns(l: int, m: int) -> Iterator[tuple[str, int, int]]:
-    """Name and (lo, hi) columns of every axis."""
-    for j in range(l):
-        yield f"b{j}", j, l + j
-    for i in range(m):
-        yield f"a{i}", 2 * l + i, 2 * l + m + i
-
-
 def _encode_step(step: list[int], l: int, m: int) -> Json:
     return {
         name: _interval(step[lo], step[hi])
-        for name, lo, hi in _axis_columns(l, m)
+        for name, lo, hi in axis_columns(l, m)
         if step[lo] or step[hi]
     }
 
@@ -149,7 +141,7 @@ def _decode_rows(items: Json, l: int, m: int) -> Table:
     ref = np.full((n, m), -1, np.int64)
     count = np.ones((n, levels), np.int64)
     step = np.zeros((n, levels, width), np.int64)
-    columns = {name: (lo, hi) for name, lo, hi in _axis_columns(l, m)}
+    columns = {name: (lo, hi) for name, lo, hi in axis_columns(l, m)}
     for r, item in enumerate(items):
         for j, out in enumerate(item[0]):
             rows[r, j], rows[r, l + j] = _ends(out)
@@ -183,7 +175,7 @@ def _ends(value: Json) -> tuple[int, int]:
 
 def column_names(l: int, m: int, levels: int) -> list[str]:
     """Return the names of a table's attributes: ends, widths, refs, folds."""
-    axes = [name for name, _, _ in _axis_columns(l, m)]
+    axes = [name for name, _, _ in axis_columns(l, m)]
     names = [name + part for name in axes for part in ("", "w")]
     names += [f"a{i}r" for i in range(m)]
     for k in range(levels):
@@ -194,7 +186,7 @@ def column_names(l: int, m: int, levels: int) -> list[str]:
 def table_columns(table: Table) -> dict[str, I64]:
     """Return a table's attributes as named columns, those that never vary as broadcast values."""
     l, m = table.num_out, table.num_in
-    axes = list(_axis_columns(l, m))
+    axes = list(axis_columns(l, m))
     columns = _ends_and_widths(table.rows, axes, "")
     for i in range(m):
         columns[f"a{i}r"] = table.ref[:, i]
@@ -228,7 +220,7 @@ def columns_table(columns: dict[str, I64], l: int, m: int, levels: int) -> Table
     ref = np.empty((n, m), np.int64)
     count = np.empty((n, levels), np.int64)
     step = np.empty((n, levels, width), np.int64)
-    for name, lo, hi in _axis_columns(l, m):
+    for name, lo, hi in axis_columns(l, m):
         rows[:, lo] = columns[name]
         rows[:, hi] = rows[:, lo] + columns[f"{name}w"]
         for k in range(levels):

@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.lineage.factor import Shape, Term
-from dslog.lineage.flat import explode
-from dslog.lineage.table import Table
 from dslog.relation.relation import sort_unique
 
 I64 = npt.NDArray[np.int64]
@@ -29,7 +27,7 @@ def _expand_term(term: Term, out_shape: Shape, in_shape: Shape) -> I64:
     l = len(out_shape)
     blocks, columns = [], []
     for factor in term:
-        cells = expand_table(factor.table)
+        cells = factor.table.expand()
         cut = factor.table.num_out
         out = _unravel(cells[:, :cut], [out_shape[j] for j in factor.out_axes], factor.out_flat)
         inp = _unravel(cells[:, cut:], [in_shape[i] for i in factor.in_axes], factor.in_flat)
@@ -49,22 +47,3 @@ def _unravel(cells: I64, sizes: Sequence[int], flat: bool) -> I64:
     if not flat:
         return cells
     return np.stack(np.unravel_index(cells[:, 0], tuple(sizes)), axis=1).astype(np.int64)
-
-
-def expand_table(table: Table) -> I64:
-    """Return every (b, a) pair of a table's rows; pairs that two rows share come twice."""
-    table = table.unfold()
-    l = table.num_out
-    source, out, hi = np.arange(len(table)), table.out_lo, table.out_hi
-    for j in range(l):
-        source, out, hi = explode(source, out, hi, j, np.ones(len(out), bool))
-    lo, hi = table.in_lo[source], table.in_hi[source]
-    for i in range(table.num_in):
-        ref = table.ref[source, i]
-        shift = np.where(ref >= 0, out[np.arange(len(out)), np.maximum(ref, 0)] if l else 0, 0)
-        lo[:, i] += shift
-        hi[:, i] += shift
-    again = np.arange(len(lo))
-    for i in range(table.num_in):
-        again, lo, hi = explode(again, lo, hi, i, np.ones(len(lo), bool))
-    return np.concatenate([out[again], lo], axis=1)

@@ -50,7 +50,10 @@ def join_term(
     scanned = matched = 0
     for factor in term:
         q_axes = factor.out_axes if backward else factor.in_axes
-        distinct, which = _distinct(queries[:, q_axes])
+        if len(term) == 1:
+            distinct, which = queries[:, q_axes], np.zeros(0, np.int64)
+        else:
+            distinct, which = _distinct(queries[:, q_axes])
         hits = _join_factor(factor, out_shape, in_shape, distinct, backward=backward)
         scanned, matched = scanned + hits.scanned, matched + hits.matched
         if len(term) > 1:

@@ -16,6 +16,7 @@ from dslog.lineage.kernels import count_pairs, fill_pairs
 
 I64 = npt.NDArray[np.int64]
 _FEW = 64  # below this many boxes, an index over the boxes is not worth its sort
+_SAMPLE = 4096
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class IntervalIndex:
         first, last = lo[:, axis], hi[:, axis]
         order: I64 | None = None
         if n > 1 and bool((first[1:] < first[:-1]).any()):
-            order = np.argsort(first, kind="stable")
+            order = np.argsort(first)
             lo, hi = np.ascontiguousarray(lo[order]), np.ascontiguousarray(hi[order])
             first, last = lo[:, axis], hi[:, axis]
         reach = np.maximum.accumulate(last)
@@ -75,6 +76,14 @@ class IntervalIndex:
         return row if self.order is None else self.order[row]
 
 
+def scan(lo: I64, hi: I64, q_lo: I64, q_hi: I64) -> tuple[I64, I64, int]:
+    """Do what ``IntervalIndex.overlaps`` does without an index, looking at every row."""
+    start = np.zeros(len(q_lo), np.int64)
+    stop = np.full(len(q_lo), len(lo), np.int64)
+    query, row = _pairs(q_lo, q_hi, lo, hi, start, stop)
+    return query, row, len(lo) * len(q_lo)
+
+
 def _pairs(q_lo: I64, q_hi: I64, lo: I64, hi: I64, start: I64, stop: I64) -> tuple[I64, I64]:
     counts = count_pairs(q_lo, q_hi, lo, hi, start, stop)
     offsets = np.cumsum(counts) - counts
@@ -86,6 +95,7 @@ def _pairs(q_lo: I64, q_hi: I64, lo: I64, hi: I64, start: I64, stop: I64) -> tup
 
 
 def _narrowest(lo: I64, hi: I64) -> int:
-    extent = (hi.max(axis=0) - lo.min(axis=0) + 1).astype(float)
-    covered = (hi - lo + 1).mean(axis=0) / extent
+    some = slice(None, None, -(-len(lo) // _SAMPLE))
+    extent = (hi[some].max(axis=0) - lo[some].min(axis=0) + 1).astype(float)
+    covered = (hi[some] - lo[some] + 1).mean(axis=0) / extent
     return int(np.argmin(covered))

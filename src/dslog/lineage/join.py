@@ -39,8 +39,7 @@ def join(table: Table, queries: I64, *, backward: bool) -> Hits:
     """Join query boxes (k, d, 2) with a table."""
     q_lo = np.ascontiguousarray(queries[:, :, 0])
     q_hi = np.ascontiguousarray(queries[:, :, 1])
-    index = table.out_index if backward else table.in_index
-    query, row, scanned = index.overlaps(q_lo, q_hi)
+    query, row, scanned = table.overlaps(q_lo, q_hi, backward=backward)
     if table.levels == 0:
         hits = _plain(table.rows[row], table.ref[row], query, q_lo, q_hi, table, backward)
         return Hits(*hits, scanned, len(row) if backward else len(hits[0]))

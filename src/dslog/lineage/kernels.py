@@ -156,12 +156,18 @@ def _narrow_sum(
 
 
 @njit(cache=True)
+def _still(s: I64, l: int, m: int, i: int, j: int) -> bool:
+    """Whether neither output axis j nor input i, which refers to it, moves with t."""
+    return s[j] == 0 and s[l + j] == 0 and s[2 * l + i] == 0 and s[2 * l + m + i] == 0
+
+
+@njit(cache=True)
 def _inside(vec: I64, s: I64, t: int, ref: I64, l: int, lo: I64, hi: I64, backward: bool) -> bool:
-    """Whether the query clips nothing off the plain row at t, on the axes that others refer to."""
+    """Whether, on axes that move with t, the query clips nothing off what refers to them."""
     m = ref.shape[0]
     for i in range(m):
         j = ref[i]
-        if j < 0:
+        if j < 0 or _still(s, l, m, i, j):
             continue
         b_lo = vec[j] + t * s[j]
         b_hi = vec[l + j] + t * s[l + j]
@@ -177,16 +183,43 @@ def _inside(vec: I64, s: I64, t: int, ref: I64, l: int, lo: I64, hi: I64, backwa
 
 
 @njit(cache=True)
-def _result_column(vec: I64, ref: I64, l: int, axis: int, upper: bool, backward: bool) -> int:
-    """One end of the unclipped result of a plain row (or of its step) on one result axis."""
+def _result(
+    vec: I64, s: I64, ref: I64, l: int, axis: int, lo: I64, hi: I64, backward: bool
+) -> tuple[int, int, int, int]:
+    """One result axis: ends at t = 0 and steps; clipped by the query where nothing moves."""
     m = ref.shape[0]
-    if not backward:
-        return vec[l + axis] if upper else vec[axis]
-    v = vec[2 * l + m + axis] if upper else vec[2 * l + axis]
-    j = ref[axis]
-    if j >= 0:
-        v += vec[l + j] if upper else vec[j]
-    return v
+    if backward:
+        x, y = 2 * l + axis, 2 * l + m + axis
+        a, b, sa, sb = vec[x], vec[y], s[x], s[y]
+        j = ref[axis]
+        if j >= 0 and _still(s, l, m, axis, j):
+            a += max(vec[j], lo[j])
+            b += min(vec[l + j], hi[j])
+        elif j >= 0:
+            a, b, sa, sb = a + vec[j], b + vec[l + j], sa + s[j], sb + s[l + j]
+        return a, b, sa, sb
+    a, b = vec[axis], vec[l + axis]
+    for i in range(m):
+        if ref[i] == axis and _still(s, l, m, i, axis):
+            a = max(a, lo[i] - vec[2 * l + m + i])
+            b = min(b, hi[i] - vec[2 * l + i])
+    return a, b, s[axis], s[l + axis]
+
+
+@njit(cache=True)
+def _moves_as_one(vec: I64, s: I64, ref: I64, l: int, lo: I64, hi: I64) -> bool:
+    """Whether each output axis that several inputs refer to holds one cell at a time."""
+    for i in range(ref.shape[0]):
+        for k in range(i):
+            j = ref[i]
+            if j >= 0 and ref[k] == j:
+                if s[j] != s[l + j]:
+                    return False
+                if s[j] == 0 and max(vec[j], lo[j]) != min(vec[l + j], hi[j]):
+                    return False
+                if s[j] != 0 and vec[j] != vec[l + j]:
+                    return False
+    return True
 
 
 @njit(cache=True)
@@ -203,24 +236,14 @@ def _closed(
     box: I64,
 ) -> bool:
     """Write the union of the results of t0..t1 into ``box`` if it is one box; say whether it is."""
-    if not _inside(vec, s, t0, ref, l, lo, hi, backward):
+    for t in (t0, t1):
+        if not _inside(vec, s, t, ref, l, lo, hi, backward):
+            return False
+    if backward and not _moves_as_one(vec, s, ref, l, lo, hi):
         return False
-    if not _inside(vec, s, t1, ref, l, lo, hi, backward):
-        return False
-    m = ref.shape[0]
-    if backward:
-        for i in range(m):
-            for k in range(i):
-                j = ref[i]
-                if j >= 0 and ref[k] == j:
-                    if vec[j] != vec[l + j] or s[j] != s[l + j]:
-                        return False
     moving = 0
     for axis in range(box.shape[0]):
-        a = _result_column(vec, ref, l, axis, False, backward)
-        b = _result_column(vec, ref, l, axis, True, backward)
-        sa = _result_column(s, ref, l, axis, False, backward)
-        sb = _result_column(s, ref, l, axis, True, backward)
+        a, b, sa, sb = _result(vec, s, ref, l, axis, lo, hi, backward)
         if sa != 0 or sb != 0:
             moving += 1
             if moving > 1:
@@ -398,3 +421,61 @@ def varying(rows: I64, plan: I64) -> npt.NDArray[np.bool_]:
                     d -= rows[r, base] - rows[0, base]
                 varies[k] = d != 0
     return varies
+
+
+@njit(cache=True)
+def plain_bounds(rows: I64, ref: I64, l: int) -> tuple[I64, I64, I64, I64]:
+    """Per row, the lower and upper ends on the output and on the input axes, all absolute."""
+    n, m = ref.shape
+    out_lo, out_hi = np.empty((n, l), np.int64), np.empty((n, l), np.int64)
+    in_lo, in_hi = np.empty((n, m), np.int64), np.empty((n, m), np.int64)
+    for r in range(n):
+        for j in range(l):
+            out_lo[r, j] = rows[r, j]
+            out_hi[r, j] = rows[r, l + j]
+        for i in range(m):
+            j = ref[r, i]
+            in_lo[r, i] = rows[r, 2 * l + i] + (rows[r, j] if j >= 0 else 0)
+            in_hi[r, i] = rows[r, 2 * l + m + i] + (rows[r, l + j] if j >= 0 else 0)
+    return out_lo, out_hi, in_lo, in_hi
+
+
+@njit(cache=True)
+def expand_rows(rows: I64, ref: I64, l: int, pairs: I64) -> None:
+    """Write every pair of plain rows, each row's in C order of its output and input cells."""
+    n, m = ref.shape
+    cell = np.empty(l + m, np.int64)
+    last = np.empty(l + m, np.int64)
+    at = 0
+    for r in range(n):
+        for j in range(l):
+            cell[j], last[j] = rows[r, j], rows[r, l + j]
+        _place_inputs(rows, ref, r, l, cell, last)
+        while True:
+            pairs[at] = cell
+            at += 1
+            axis = l + m - 1
+            while axis >= 0 and cell[axis] == last[axis]:
+                axis -= 1
+            if axis < 0:
+                break
+            cell[axis] += 1
+            for later in range(axis + 1, l):
+                cell[later] = rows[r, later]
+            if axis < l:
+                _place_inputs(rows, ref, r, l, cell, last)
+            else:
+                for i in range(axis + 1 - l, m):
+                    j = ref[r, i]
+                    cell[l + i] = rows[r, 2 * l + i] + (cell[j] if j >= 0 else 0)
+
+
+@njit(cache=True)
+def _place_inputs(rows: I64, ref: I64, r: int, l: int, cell: I64, last: I64) -> None:
+    """Set the first and the last input cell that goes with an output cell."""
+    m = ref.shape[1]
+    for i in range(m):
+        j = ref[r, i]
+        base = cell[j] if j >= 0 else 0
+        cell[l + i] = rows[r, 2 * l + i] + base
+        last[l + i] = rows[r, 2 * l + m + i] + base

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from dslog.cells.cellset import CellSet
 from dslog.errors import ShapeError
-from dslog.lineage.bitmap import join_bitmap, suits_bitmap
+from dslog.lineage.bitmap import apply_bitmap
 from dslog.lineage.codec import Json, encode_terms
 from dslog.lineage.describe import describe_terms
 from dslog.lineage.expand import expand_terms
@@ -30,6 +30,8 @@ from dslog.lineage.table import Table
 
 I64 = npt.NDArray[np.int64]
 Orientation = Literal["backward", "forward"]
+_MANY_ROWS = 1 << 12
+_BITMAP_CELLS = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +151,19 @@ class Lineage:
         exact = cells.exact and self.exact
         if not cells or not math.prod(given):
             return CellSet.empty(given).with_exact(exact)
-        along = backward == (self.orientation == "backward")
-        if cells.is_bitmap and suits_bitmap(self.terms, backward=along):
-            boxes = join_bitmap(self.terms, cells.mask(), backward=along)
-        else:
-            boxes = self._join(cells.boxes, backward=backward).boxes
+        if cells.is_bitmap or self._is_scattered(cells):
+            along = backward == (self.orientation == "backward")
+            bits = apply_bitmap(self.terms, asked, given, cells.mask(), backward=along)
+            if bits is not None:
+                return CellSet.from_mask(bits, exact=exact)
+        boxes = self._join(cells.boxes, backward=backward).boxes
         return CellSet.from_boxes(given, boxes, exact=exact)
+
+    def _is_scattered(self, cells: CellSet) -> bool:
+        """Whether boxes, though few, meet so many rows that a bitmap is quicker."""
+        most = max((len(f.table) for term in self.terms for f in term), default=0)
+        size = math.prod(cells.shape)
+        return most > _MANY_ROWS and size <= _BITMAP_CELLS and cells.count * 16 > size
 
     def __eq__(self, other: object) -> bool:
         """Compare the compressed form, not the pairs it stands for."""

@@ -12,6 +12,7 @@ Cost: a table of n rows, l + m axes and K levels takes ``n * (2 (l + m) (K + 1) 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,9 +20,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dslog.lineage.index import IntervalIndex
+from dslog.lineage.index import IntervalIndex, scan
+from dslog.lineage.kernels import expand_rows, plain_bounds
 
 I64 = npt.NDArray[np.int64]
+_FEW_ROWS = 1 << 16
+_SCAN = 1 << 24  # rows times boxes that are compared sooner than an index is built
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +132,8 @@ class Table:
     @cached_property
     def bounds(self) -> tuple[I64, I64, I64, I64]:
         """Per row, the box that holds it: out_lo, out_hi, in_lo, in_hi, all absolute."""
+        if self.levels == 0:
+            return plain_bounds(self.rows, self.ref, self.num_out)
         low, high = self.rows, self.rows
         for level in range(self.levels):
             reach = (self.count[:, level, None] - 1) * self.step[:, level]
@@ -143,13 +149,56 @@ class Table:
         return out_lo, out_hi, in_lo, in_hi
 
     @cached_property
-    def out_index(self) -> IntervalIndex:
-        """Interval index over the output side, built at the first backward query."""
+    def most_pairs(self) -> float:
+        """A number of pairs that the rows can't exceed; exact unless widths step in a fold."""
+        l, m = self.num_out, self.num_in
+        last = self.rows
+        for level in range(self.levels):
+            last = last + (self.count[:, level, None] - 1) * self.step[:, level]
+        sizes = np.prod(self.count.astype(float), axis=1)
+        for _, lo, hi in axis_columns(l, m):
+            widths = [rows[:, hi] - rows[:, lo] + 1 for rows in (self.rows, last)]
+            sizes *= np.maximum(*widths)
+        return float(sizes.sum())
+
+    @cached_property
+    def lookups(self) -> dict[tuple[tuple[int, ...], ...], tuple[I64, I64]]:
+        """Linear cells of all pairs, by the shapes of both sides; filled by queries by bitmap."""
+        return {}
+
+    def expand(self) -> I64:
+        """Return every (b, a) pair, (n, l + m); pairs that two rows share come twice."""
+        table = self.unfold()
+        sizes = np.ones(len(table), np.int64)
+        for _, lo, hi in axis_columns(table.num_out, table.num_in):
+            sizes *= table.rows[:, hi] - table.rows[:, lo] + 1
+        pairs = np.empty((int(sizes.sum()), table.num_out + table.num_in), np.int64)
+        expand_rows(table.rows, table.ref, table.num_out, pairs)
+        return pairs
+
+    def overlaps(self, q_lo: I64, q_hi: I64, *, backward: bool) -> tuple[I64, I64, int]:
+        """Return the (query, row) pairs whose boxes overlap, and how many were looked at.
+
+        Rows are in order of their outputs, so an index over them is cheap. One over the inputs has
+        to sort: the first few boxes that ask look at every row instead.
+        """
+        side = self.bounds[:2] if backward else self.bounds[2:]
+        if not backward and not self._asked and _FEW_ROWS < len(self) * len(q_lo) <= _SCAN:
+            self._asked.append(len(q_lo))
+            return scan(*side, q_lo, q_hi)
+        index = self._out_index if backward else self._in_index
+        return index.overlaps(q_lo, q_hi)
+
+    @cached_property
+    def _asked(self) -> list[int]:
+        return []
+
+    @cached_property
+    def _out_index(self) -> IntervalIndex:
         return IntervalIndex.build(self.bounds[0], self.bounds[1])
 
     @cached_property
-    def in_index(self) -> IntervalIndex:
-        """Interval index over the input side, built at the first forward query."""
+    def _in_index(self) -> IntervalIndex:
         return IntervalIndex.build(self.bounds[2], self.bounds[3])
 
     @cached_property
@@ -157,6 +206,14 @@ class Table:
         """Whether some row has two input axes that refer to the same output axis."""
         ref = np.sort(self.ref, axis=1)
         return bool(((ref[:, 1:] == ref[:, :-1]) & (ref[:, 1:] >= 0)).any())
+
+
+def axis_columns(l: int, m: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the name and the columns of the lower and the upper end of every axis."""
+    for j in range(l):
+        yield f"b{j}", j, l + j
+    for i in range(m):
+        yield f"a{i}", 2 * l + i, 2 * l + m + i
 
 
 def concat(tables: list[Table]) -> Table:

@@ -27,9 +27,12 @@ class CaptureWarning(UserWarning):
     """The lineage of a call is a superset because a rule failed: a bug worth a report."""
 
 
-def find_lineages(call: Call) -> Lineages:
-    """Return the lineage of every output from every input."""
-    views = _views(call)
+def find_lineages(call: Call, *, written: bool = False) -> Lineages:
+    """Return the lineage of every output from every input.
+
+    ``written`` says that the outputs were given with ``out``: they may be inputs, but no views.
+    """
+    views = None if written else _views(call)
     if views is not None:
         return views
     for entry in REGISTRY.find(call.func):

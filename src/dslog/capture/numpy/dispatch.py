@@ -110,7 +110,9 @@ def execute(job: Job, kind: type[Tracked]) -> Any:
         tuple(copies.get(id(plain), plain) for plain in inputs.plains),
         outputs,
     )
-    lineages: Lineages = find_lineages(call) if inputs.nodes else ((),) * len(outputs)
+    lineages: Lineages = (
+        find_lineages(call, written=job.out is not None) if inputs.nodes else ((),) * len(outputs)
+    )
     nodes = inputs.nodes
     if masking is not None:
         nodes, lineages = masking.apply(call, nodes, lineages)

@@ -74,7 +74,7 @@ def test_padded_convolution():
     relation, out_shape, in_shape = ops.convolution((200, 300), padding=1)
     lineage = compress(relation, out_shape, in_shape)
     assert lineage.num_rows <= 16
-    assert lineage.nbytes <= 512
+    assert lineage.nbytes <= 256
 
 
 def test_non_integer_resize_takes_a_row_per_cell_of_an_axis():

@@ -25,14 +25,18 @@ I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 Group = tuple[int, ...]  # axes: output j is j, input i is l + i
 _MOST_TERMS = 8
-_FEW = 16  # below this many rows there is nothing to gain
+_FEW = 4  # below this many rows there is nothing to gain
+_SHORT = 64
 _PIVOTS = 3
 _WINDOW = 2048
 _SLACK = 5
 
 
 def factorise(table: Table) -> tuple[Term, ...] | None:
-    """Return a plain table as a union of products with at most half its rows, or None."""
+    """Return a plain table as a union of products with fewer rows, or None.
+
+    In a long table they must be at most half, for a row less is then not worth a second table.
+    """
     if len(table) < _FEW or table.levels:
         return None
     tied = _refs(table)
@@ -44,8 +48,12 @@ def factorise(table: Table) -> tuple[Term, ...] | None:
     if len(groups) > 1:
         factors = _product(table, hashes, groups)
         if factors is not None:
-            return (factors,) if _rows((factors,)) * 2 <= len(table) else None
+            return (factors,) if _pays(_rows((factors,)), len(table)) else None
     return _union(table, hashes)
+
+
+def _pays(rows: int, before: int) -> bool:
+    return rows * 2 <= before or (rows < before <= _SHORT)
 
 
 def _rows(terms: Iterable[Term]) -> int:
@@ -232,4 +240,4 @@ def _clusters(
         if term is None:
             return None
         terms.append(term)
-    return tuple(terms) if _rows(terms) * 2 <= n else None
+    return tuple(terms) if _pays(_rows(terms), n) else None

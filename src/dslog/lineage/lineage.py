@@ -30,6 +30,7 @@ from dslog.lineage.table import Table
 
 I64 = npt.NDArray[np.int64]
 Orientation = Literal["backward", "forward"]
+INLINE_ROWS = 64  # a table of at most this many rows lives in the header
 _MANY_ROWS = 1 << 12
 _BITMAP_CELLS = 1 << 28
 
@@ -83,17 +84,23 @@ class Lineage:
     @cached_property
     def nbytes(self) -> int:
         """Bytes of the stored form: the JSON header and the Parquet blobs."""
-        header, blobs = self.encode(64)
-        total = len(json.dumps(header, separators=(",", ":")))
+        header, blobs = self.encode()
+        total = len(header)
         for blob in blobs:
             sink = io.BytesIO()
             write_blob(blob, sink)
             total += sink.tell()
         return total
 
-    def encode(self, inline_rows: int) -> tuple[Json, list[pa.Table]]:
-        """Return the terms as JSON and the blobs it refers to."""
-        return encode_terms(self.terms, *self._sides, inline_rows)
+    def encode(self, inline_rows: int = INLINE_ROWS) -> tuple[str, list[pa.Table]]:
+        """Return the stored form: a header, compact JSON, and the blobs it refers to."""
+        terms, blobs = encode_terms(self.terms, *self._sides, inline_rows)
+        header: dict[str, Json] = {"b": list(self.out_shape), "a": list(self.in_shape), "t": terms}
+        if not self.exact:
+            header["exact"] = False
+        if self.orientation == "forward":
+            header["forward"] = True
+        return json.dumps(header, separators=(",", ":")), blobs
 
     def to_relation(self) -> I64:
         """Return all pairs as an int64 array (n, l + m), sorted, without repeats."""
@@ -169,11 +176,7 @@ class Lineage:
         """Compare the compressed form, not the pairs it stands for."""
         if not isinstance(other, Lineage):
             return NotImplemented
-        mine, theirs = self.encode(1 << 62)[0], other.encode(1 << 62)[0]
-        head = (self.out_shape, self.in_shape, self.exact, self.orientation)
-        return head == (other.out_shape, other.in_shape, other.exact, other.orientation) and (
-            mine == theirs
-        )
+        return self.encode(1 << 62)[0] == other.encode(1 << 62)[0]
 
     __hash__ = None  # type: ignore[assignment]
 

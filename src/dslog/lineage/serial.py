@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from dslog.lineage.codec import decode_terms
-from dslog.lineage.lineage import Lineage
+from dslog.lineage.lineage import INLINE_ROWS, Lineage
 from dslog.lineage.parquet import read_blob, write_blob
 
 __all__ = ["INLINE_ROWS", "Packed", "pack", "read_blob", "unpack", "write_blob"]
-
-INLINE_ROWS = 64  # a table of at most this many rows lives in the header
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +25,8 @@ class Packed:
 
 def pack(lineage: Lineage, inline_rows: int = INLINE_ROWS) -> Packed:
     """Return the stored form of a Lineage."""
-    terms, blobs = lineage.encode(inline_rows)
-    header: dict[str, Any] = {
-        "b": list(lineage.out_shape),
-        "a": list(lineage.in_shape),
-        "t": terms,
-    }
-    if not lineage.exact:
-        header["exact"] = False
-    if lineage.orientation == "forward":
-        header["forward"] = True
-    return Packed(json.dumps(header, separators=(",", ":")), tuple(blobs))
+    header, blobs = lineage.encode(inline_rows)
+    return Packed(header, tuple(blobs))
 
 
 def unpack(header: str, blobs: Sequence[pa.Table] = ()) -> Lineage:

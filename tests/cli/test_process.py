@@ -74,7 +74,7 @@ def test_no_colours_and_no_cut_lines_in_a_pipe(store):
     result = run("explain", store, "grand", "total", "image", env={**os.environ, "COLUMNS": "20"})
     assert "\x1b" not in result.stdout
     assert "…" not in result.stdout
-    assert result.stdout.splitlines()[2].startswith("grand -> total  backward  local")
+    assert result.stdout.splitlines()[2].startswith("grand -> total  backward ")
 
 
 def test_a_reader_that_stops_early_is_no_error(store):

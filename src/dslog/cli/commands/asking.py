@@ -20,14 +20,13 @@ from dslog.query.edges import Direction
 
 if TYPE_CHECKING:
     from dslog.cells.cellset import CellSet
-    from dslog.query.explain import Explanation
+    from dslog.query.explain import Explanation, StepReport
     from dslog.store.store import Store
 
 PLACE = 30
 commands = typer.Typer()
 
-_WORDS = ("step", "way", "engine")
-_NUMBERS = ("rows", "scanned", "matched", "boxes", "merged", "cells", "time")
+_NUMBERS = ("rows", "scanned", "matched", "boxes", "merged", "cells", "ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,33 +38,14 @@ class Explained(Report):
     def text(self) -> Iterator[RenderableType]:
         """Give the result in a line and a table of steps."""
         whole = self.explanation
+        engines = " and ".join(dict.fromkeys(step.engine for step in whole.steps))
         yield Text(
             f"{' -> '.join(whole.path)}: {counted(whole.cells, 'cell')} in "
             f"{counted(whole.boxes, 'box', 'boxes')}, {'exact' if whole.exact else 'a superset'}, "
-            f"{_milliseconds(whole.seconds)}"
+            f"{whole.seconds * 1000:,.2f} ms" + (f" on {engines}" if engines else "")
         )
-        rows = [
-            (
-                f"{step.source} -> {step.target}",
-                step.direction if step.exact else f"{step.direction} (superset)",
-                step.engine,
-                *(
-                    f"{number:,}"
-                    for number in (
-                        step.rows,
-                        step.scanned,
-                        step.matched,
-                        step.boxes_joined,
-                        step.boxes_merged,
-                        step.cells,
-                    )
-                ),
-                _milliseconds(step.seconds),
-            )
-            for step in whole.steps
-        ]
-        if rows:
-            yield listing((*_WORDS, *_NUMBERS), rows, numbers=_NUMBERS)
+        if whole.steps:
+            yield listing(("step", "way", *_NUMBERS), map(_row, whole.steps), numbers=_NUMBERS)
 
     def data(self) -> Mapping[str, object]:
         """Give every figure of every step."""
@@ -181,5 +161,11 @@ def _select(store: "Store", name: str, text: str) -> "CellSet":
     return parse(text, shape, name)
 
 
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1000:,.2f} ms"
+def _row(step: "StepReport") -> tuple[str, ...]:
+    numbers = (step.rows, step.scanned, step.matched, step.boxes_joined, step.boxes_merged)
+    return (
+        f"{step.source} -> {step.target}",
+        step.direction if step.exact else f"{step.direction} (superset)",
+        *(f"{number:,}" for number in (*numbers, step.cells)),
+        f"{step.seconds * 1000:,.2f}",
+    )

@@ -1,0 +1,157 @@
+"""Show DSLog at work."""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from dslog.cli.command import TRY, command
+from dslog.cli.printer import Printer, Report
+from dslog.cli.tables import listing
+from dslog.cli.wording import size_text
+from dslog.errors import StoreError
+
+if TYPE_CHECKING:
+    from dslog.cli.demo.flights import Flights
+    from dslog.cli.demo.photo import Photo
+    from dslog.cli.demo.sizes import Size
+
+PLACE = 80
+commands = typer.Typer()
+
+_WIDTH = 88
+
+
+@dataclass(frozen=True, slots=True)
+class Shown(Report):
+    """What the demo found and where it is."""
+
+    photo: "Photo"
+    flights: "Flights"
+    store: Path
+    page: Path
+    seconds: float
+
+    def text(self) -> Iterator[RenderableType]:
+        """Give both findings, the sizes, and where to go on."""
+        from dslog.cli.demo import findings
+
+        yield from _finding(
+            "One wrong pixel",
+            findings.photo_question(self.photo),
+            findings.photo_answer(self.photo),
+        )
+        yield from _finding(
+            "One odd average",
+            findings.flights_question(self.flights),
+            findings.flights_answer(self.flights),
+        )
+        yield from _heading("What the lineage takes")
+        yield _size_table([*self.photo.sizes, *self.flights.sizes])
+        yield from _heading("Look and ask")
+        wrong = ", ".join(map(str, self.photo.wrong))
+        yield Text(f"  {self.page.resolve().as_uri()}")
+        yield Text(f"  dslog ls {self.store}")
+        yield Text(f"  dslog query {self.store} final photo --backward --cells '{wrong}'")
+        yield Text(
+            f"  dslog explain {self.store} delays arrived flights --cells '{self.flights.group}, 2'"
+        )
+        yield Text(f"\nDone in {self.seconds:.0f} s.", style="dim")
+
+    def data(self) -> Mapping[str, object]:
+        """Give the figures."""
+        photo, flights = self.photo, self.flights
+        return {
+            "store": str(self.store),
+            "page": str(self.page),
+            "seconds": round(self.seconds, 3),
+            "photo": {
+                "wrong": list(photo.wrong),
+                "made_it": photo.made_it.boxes.tolist(),
+                "cause": list(photo.cause),
+                "touched": photo.touched.count,
+                "touched_exactly_nans": photo.touched_exactly_nans,
+                "query_seconds": photo.query_seconds,
+            },
+            "flights": {
+                "group": flights.group,
+                "average": flights.average,
+                "made_it": flights.made_it.count,
+                "cause": flights.cause,
+                "without": flights.without,
+                "query_seconds": flights.query_seconds,
+                "spark_seconds": flights.spark_seconds,
+            },
+            "sizes": [asdict(size) for size in (*photo.sizes, *flights.sizes)],
+        }
+
+
+@command(commands, panel=TRY, examples=("dslog demo", "dslog demo --to dslog-demo"))
+def demo(
+    printer: Printer,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="A new or empty directory for the store and the page.", metavar="DIR"),
+    ] = None,
+) -> Report:
+    """Trace one wrong pixel of a photo and one odd average of a table to their causes.
+
+    The photo goes through numpy, the table through Spark in this machine. Leaves a store to ask and
+    a page to look at, by default in a temporary directory.
+    """
+    begun = perf_counter()
+    directory = _directory(to)
+    printer.say(f"Working in {directory}; about a minute.")
+    from dslog.cli.demo.flights import run_flights
+    from dslog.cli.demo.page import write_page
+    from dslog.cli.demo.photo import run_photo
+    from dslog.opening import open_store
+
+    store, page = directory / "store", directory / "index.html"
+    with open_store(store) as opened, tempfile.TemporaryDirectory() as scratch:
+        photo = run_photo(opened, printer.say)
+        flights = run_flights(opened, Path(scratch), printer.say)
+    write_page(page, photo, flights, store)
+    return Shown(photo, flights, store, page, perf_counter() - begun)
+
+
+def _directory(to: Path | None) -> Path:
+    if to is None:
+        return Path(tempfile.mkdtemp(prefix="dslog-demo-"))
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise StoreError(f"{to} is there already: give a new or empty directory.")
+    to.mkdir(parents=True, exist_ok=True)
+    return to
+
+
+def _heading(text: str) -> Iterator[RenderableType]:
+    yield Text(f"\n{text}", style="bold")
+
+
+def _finding(title: str, question: str, answer: str) -> Iterator[RenderableType]:
+    yield from _heading(title)
+    for paragraph in (question, answer):
+        yield Text("\n".join(_folded(paragraph)))
+
+
+def _folded(text: str) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _size_table(sizes: Sequence["Size"]) -> RenderableType:
+    from dslog.cli.demo.sizes import total
+
+    headings = ("  to", "pairs", "raw", "Parquet", "DSLog")
+    rows = [
+        (f"  {size.step}", f"{size.pairs:,}", *map(size_text, (size.raw, size.parquet, size.dslog)))
+        for size in (*sizes, total(sizes))
+    ]
+    return listing(headings, rows, numbers=headings[1:])

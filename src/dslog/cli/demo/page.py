@@ -1,0 +1,149 @@
+"""The page a demo leaves behind: one HTML file with everything in it."""
+
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+import numpy as np
+
+from dslog.cells.cellset import CellSet
+from dslog.cli.demo.findings import (
+    flights_answer,
+    flights_question,
+    photo_answer,
+    photo_question,
+)
+from dslog.cli.demo.flights import NAME, Flights
+from dslog.cli.demo.photo import Photo
+from dslog.cli.demo.png import Bytes, enlarge, to_pixels, to_url
+from dslog.cli.demo.sizes import Size, total
+from dslog.cli.wording import box_text, shape_text, size_text
+
+_SHOWN = 414  # height of both images on the page
+_ZOOM, _NEAR = 14, 15  # pixels per cell, cells on each side of the middle
+
+
+def write_page(path: Path, photo: Photo, flights: Flights, store: Path) -> None:
+    """Write the page."""
+    template = Template(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
+    words = {
+        "photo_question": photo_question(photo),
+        "photo_answer": photo_answer(photo),
+        "flights_question": flights_question(flights),
+        "flights_answer": flights_answer(flights),
+        "carrier": NAME,
+        "store": str(store),
+        "result_shape": shape_text(photo.result.shape),
+        "source_shape": shape_text(photo.source.shape),
+        "wrong": ", ".join(map(str, photo.wrong)),
+        "made_it": "; ".join(
+            box_text(box, photo.made_it.shape) for box in photo.made_it.boxes.tolist()
+        ),
+    }
+    page = {key: escape(text) for key, text in words.items()}
+    page |= _images(photo)
+    page |= {
+        "months": _months(flights),
+        "dots": _dots(flights),
+        "sizes": _sizes([*photo.sizes, *flights.sizes]),
+    }
+    path.write_text(template.substitute(page), encoding="utf-8")
+
+
+def _images(photo: Photo) -> dict[str, str]:
+    result, source = to_pixels(photo.result), to_pixels(photo.source)
+    asked = CellSet.from_indices(photo.result.shape, [photo.wrong])
+    result_zoom, result_cells = _zoom(result, asked)
+    source_zoom, source_cells = _zoom(source, photo.made_it)
+    return {
+        "result": to_url(result),
+        "result_width": _width(result),
+        "result_ring": _ring(result, asked),
+        "source": to_url(source),
+        "source_width": _width(source),
+        "source_ring": _ring(source, photo.made_it),
+        "result_zoom": to_url(result_zoom),
+        "result_cells": result_cells,
+        "source_zoom": to_url(source_zoom),
+        "source_cells": source_cells,
+    }
+
+
+def _width(pixels: Bytes) -> str:
+    return str(round(_SHOWN * pixels.shape[1] / pixels.shape[0]))
+
+
+def _ring(pixels: Bytes, cells: CellSet) -> str:
+    """Place a ring around cells, by share of the image."""
+    top, left = (_middle(cells, axis) / pixels.shape[axis] * 100 for axis in (0, 1))
+    return f"top: {top:.2f}%; left: {left:.2f}%"
+
+
+def _zoom(pixels: Bytes, cells: CellSet) -> tuple[Bytes, str]:
+    """Cut out the neighbourhood of cells, enlarge it, and place a frame around them."""
+    starts = [
+        int(np.clip(int(_middle(cells, axis)) - _NEAR, 0, pixels.shape[axis] - 2 * _NEAR))
+        for axis in (0, 1)
+    ]
+    part = pixels[starts[0] :, starts[1] :][: 2 * _NEAR, : 2 * _NEAR]
+    low, high = cells.boxes[:, :2, 0].min(axis=0), cells.boxes[:, :2, 1].max(axis=0) + 1
+    (top, left), (bottom, right) = ((ends - starts) * _ZOOM for ends in (low, high))
+    frame = f"top: {top}px; left: {left}px; width: {right - left}px; height: {bottom - top}px"
+    return enlarge(part, _ZOOM), frame
+
+
+def _middle(cells: CellSet, axis: int) -> float:
+    return float(cells.boxes[:, axis].min() + cells.boxes[:, axis].max() + 1) / 2
+
+
+def _months(flights: Flights) -> str:
+    """Draw the averages as bars up and down from zero."""
+    width, zero, scale = 30, 90, 2.4
+    parts = [f'<line class="axis" x1="0" x2="{12 * width}" y1="{zero}" y2="{zero}"/>']
+    for month, delay in enumerate(flights.monthly, start=1):
+        left = (month - 1) * width
+        top, height = (zero - delay * scale, delay * scale) if delay > 0 else (zero, -delay * scale)
+        kind = "lit" if month == 1 else "bar"
+        parts.append(
+            f'<rect class="{kind}" x="{left + 5}" y="{top:.1f}" width="{width - 10}" '
+            f'height="{height:.1f}"/>'
+        )
+        beside = zero + 14 if delay > 0 else zero - 5
+        parts.append(f'<text x="{left + 8}" y="{beside}">{month:>2}</text>')
+    parts.append(f'<text class="strong" x="32" y="24">{flights.average:+.1f}</text>')
+    return _svg(12 * width, 180, parts)
+
+
+def _dots(flights: Flights) -> str:
+    """Draw each flight as a dot along its delay."""
+    width, base = 520, 120
+    low, high = min(flights.delays), max(flights.delays)
+    parts = [f'<line class="axis" x1="0" x2="{width}" y1="{base + 12}" y2="{base + 12}"/>']
+    piles: dict[int, int] = {}
+    for delay in flights.delays:
+        x = 12 + (delay - low) / (high - low) * (width - 60)
+        pile = piles[round(x / 8)] = piles.get(round(x / 8), -1) + 1
+        kind = "lit" if delay == high else "bar"
+        parts.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{base - 9 * pile}" r="4"/>')
+    parts.append(f'<text x="4" y="{base + 28}">{low:+.0f}</text>')
+    parts.append(f'<text class="strong" x="{width - 60}" y="{base + 28}">{high:+,.0f}</text>')
+    return _svg(width, 180, parts)
+
+
+def _svg(width: int, height: int, parts: Sequence[str]) -> str:
+    inside = "".join(parts)
+    return f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}">{inside}</svg>'
+
+
+def _sizes(sizes: Sequence[Size]) -> str:
+    head = "".join(f"<th>{word}</th>" for word in ("to", "pairs", "raw", "Parquet", "DSLog"))
+    rows = [_size(size, "") for size in sizes] + [_size(total(sizes), ' class="total"')]
+    return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+
+
+def _size(size: Size, kind: str) -> str:
+    cells = [escape(size.step), f"{size.pairs:,}"]
+    cells += [size_text(part) for part in (size.raw, size.parquet, size.dslog)]
+    return f"<tr{kind}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

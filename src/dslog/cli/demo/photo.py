@@ -1,0 +1,118 @@
+"""A photo through six numpy steps, and one wrong pixel of the result traced to its cause.
+
+The photo's sensor left one value out: it is NaN. Every step is plain numpy on a tracked array, so
+nothing here says how lineage is found.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dslog.cli.demo.sizes import Size, measure
+from dslog.cli.demo.sources import Floats, load_photo
+
+if TYPE_CHECKING:
+    from dslog.capture.tracking import TrackingStore
+    from dslog.cells.cellset import CellSet
+
+CAUSE = (101, 233, 0)
+SIDE = 416
+
+
+@dataclass(frozen=True, slots=True)
+class Photo:
+    """What was asked of the photo and what came out."""
+
+    source: Floats
+    result: Floats
+    wrong: tuple[int, ...]
+    made_it: "CellSet"
+    cause: tuple[int, ...]
+    touched: "CellSet"
+    capture_seconds: float
+    query_seconds: float
+    calls: int
+    sizes: tuple[Size, ...]
+
+    @property
+    def nans(self) -> int:
+        """Cells of the result that are NaN."""
+        return int(np.isnan(self.result).sum())
+
+    @property
+    def touched_exactly_nans(self) -> bool:
+        """Whether the cells that the cause touched are the NaN ones, all of them and no other."""
+        return bool((self.touched.mask() == np.isnan(self.result)).all())
+
+
+def run_photo(store: "TrackingStore", say: Callable[[str], None]) -> Photo:
+    """Run the pipeline under capture, find the wrong pixel, and ask."""
+    photo = load_photo()
+    photo[CAUSE] = np.nan
+    say("photo: grey, resize, brighten, soften, rot90, flip, in numpy ...")
+    begun = perf_counter()
+    for name, step in pipeline(store.track(photo, "photo")):
+        values = np.asarray(step.named(name))
+    store.flush()
+    captured = perf_counter() - begun
+    bad = np.argwhere(np.isnan(values))
+    wrong = tuple(int(i) for i in bad[len(bad) // 2])
+    store.backward("final", wrong, to="photo")  # compiles, or loads, the kernels
+    begun = perf_counter()
+    made_it = store.backward("final", wrong, to="photo")
+    asked = perf_counter() - begun
+    cause = next(cell for cell in made_it.indices().tolist() if np.isnan(photo[tuple(cell)]))
+    say("photo: writing the same lineage as Parquet, to compare ...")
+    return Photo(
+        source=photo,
+        result=values,
+        wrong=wrong,
+        made_it=made_it,
+        cause=tuple(cause),
+        touched=store.forward("photo", tuple(cause), to="final"),
+        capture_seconds=captured,
+        query_seconds=asked,
+        calls=len(store.operations()),
+        sizes=tuple(_sizes(store)),
+    )
+
+
+def pipeline(photo: Any) -> Iterator[tuple[str, Any]]:
+    """Make a photo grey, small, brighter, soft, turned and mirrored: plain numpy, step by step."""
+    grey = photo.mean(axis=2)
+    yield "grey", grey
+    small = resize(grey, (SIDE, SIDE))
+    yield "small", small
+    bright = np.clip(small * 1.15, 0, 255)
+    yield "bright", bright
+    soft = np.lib.stride_tricks.sliding_window_view(bright, (3, 3)).mean(axis=(2, 3))
+    yield "soft", soft
+    turned = np.rot90(soft)
+    yield "turned", turned
+    yield "final", np.fliplr(turned)
+
+
+def resize(image: Any, size: tuple[int, ...]) -> Any:
+    """Return an image of another size: each cell is the mean of the cells it covers."""
+    for axis, length in enumerate(size):
+        first = np.arange(length) * image.shape[axis] // length
+        counts = np.diff(first, append=image.shape[axis])
+        along = [1] * image.ndim
+        along[axis] = length
+        image = np.add.reduceat(image, first, axis=axis) / counts.reshape(along)
+    return image
+
+
+def _sizes(store: "TrackingStore") -> list[Size]:
+    """Measure the calls that led to each array with a name of its own, together."""
+    infos = {info.op: info for info in store.lineages()}
+    steps, calls = [], []
+    for operation in store.operations():
+        calls.append(infos[operation.id])
+        if "." not in operation.outputs[0]:
+            steps.append((operation.outputs[0], calls))
+            calls = []
+    return measure(store, steps)

@@ -129,13 +129,13 @@ def run(program, pairs):
             adds(pairs, number, other, in_place=kind == "iadd")
 
 
+KINDS = ("view", "view", "shape", "assign", "assign", "fill", "mask", "cell", "add", "iadd")
 steps = st.tuples(
-    st.sampled_from(["view", "view", "shape", "assign", "assign", "fill", "mask", "cell"]
-                    + ["add", "iadd"]),
+    st.sampled_from(KINDS),
     st.integers(0, 5),
     st.integers(0, 5),
     st.integers(0, len(KEYS) - 1),
-)  # fmt: skip
+)
 
 
 @settings(max_examples=60)

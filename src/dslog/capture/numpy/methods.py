@@ -156,6 +156,10 @@ class Methods(Tracked):
             return self
         return swapped
 
+    def setfield(self, value: Any, dtype: Any, offset: int = 0) -> None:
+        """See ``numpy.ndarray.setfield``."""
+        self.getfield(dtype, offset)[...] = value
+
     def setflags(self, *args: Any, **kwargs: Any) -> None:
         """See ``numpy.ndarray.setflags``."""
         plain_of(self).setflags(*args, **kwargs)

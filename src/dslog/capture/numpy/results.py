@@ -77,8 +77,6 @@ class Placing:
         for array, plain in zip(self.inputs.arrays, self.inputs.plains, strict=True):
             if output is plain:
                 return partial(_same, array)
-        if not any(lineage is not None for lineage in row):
-            return partial(_same, output[()] if scalar else output)
         node = recorder_of(self.session).node(output.shape, f"{self.base}.{self.name}", self.base)
         self._add(node, row)
         for array, plain in zip(self.inputs.arrays, self.inputs.plains, strict=True):
@@ -108,7 +106,8 @@ class Placing:
         """Record the call, with the inputs that contributed to something."""
         if not self.made:
             return
-        used = [k for k in range(len(nodes)) if any(row[k] is not None for row in self.rows)]
+        places = range(len(nodes))
+        used = [k for k in places if any(row[k] is not None for row in self.rows)] or places
         lineages: Lineages = tuple(tuple(row[k] for k in used) for row in self.rows)
         recorder_of(self.session).record(op, [nodes[k] for k in used], self.made, lineages, args)
 

@@ -48,18 +48,19 @@ def place(view: Array, parent: Array) -> Placement | None:
     if axes is None or not view.size:
         return None
     first = _first(view) - _lowest(parent)
-    start = _cell(first, parent, axes)
-    if start is None:
+    found = _cell(first, parent, axes)
+    if found is None:
         return None
+    start, inside = found
     step = np.zeros((parent.ndim, view.ndim), np.int64)
     if view.size == 1:
         return Placement(view.shape, parent.shape, start, step)
     for axis, (size, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
         if size > 1 and stride:
-            cell = _cell(first + stride, parent, axes)
-            if cell is None:
-                return None
-            step[:, axis] = [there - here for there, here in zip(cell, start, strict=True)]
+            next_cell = _cell(first + stride, parent, axes)
+            if next_cell is None or next_cell[1] != inside:
+                return None  # cells of the view are parts of the parent's
+            step[:, axis] = np.subtract(next_cell[0], start)
     return (
         Placement(view.shape, parent.shape, start, step)
         if _inside(view, parent, start, step)
@@ -169,8 +170,8 @@ def _nested(array: Array) -> list[int] | None:
     return axes
 
 
-def _cell(offset: int, array: Array, axes: list[int]) -> tuple[int, ...] | None:
-    """The cell at some bytes above the lowest address."""
+def _cell(offset: int, array: Array, axes: list[int]) -> tuple[tuple[int, ...], int] | None:
+    """The cell at some bytes above the lowest address, and how far into the cell that is."""
     cell = [0] * array.ndim
     for axis in axes:
         stride, size = array.strides[axis], array.shape[axis]
@@ -178,7 +179,7 @@ def _cell(offset: int, array: Array, axes: list[int]) -> tuple[int, ...] | None:
         if not 0 <= index < size:
             return None
         cell[axis] = index if stride > 0 else size - 1 - index
-    return tuple(cell) if 0 <= offset < array.itemsize else None
+    return (tuple(cell), offset) if 0 <= offset < array.itemsize else None
 
 
 def can_be_root(array: Array) -> bool:

@@ -28,7 +28,7 @@ I64 = npt.NDArray[np.int64]
 Method = Literal["auto", "provrc", "factors", "folds"]
 _MANY = 1 << 16
 _ENOUGH = 2  # rows that no other form would beat
-_PREFIX = 1 << 12  # raw rows on which the linear view is tried first
+_PREFIX = 1 << 10  # raw rows on which the linear view is tried first
 _SMALL = 1 << 22  # pairs up to which a factor is expanded to try its linear view
 _PLAIN_MIX = 64  # plain rows that may stay in one table with folded ones
 

@@ -39,9 +39,9 @@ def factorise(table: Table) -> tuple[Term, ...] | None:
     """
     if len(table) < _FEW or table.levels:
         return None
-    tied = _refs(table)
-    blocks = _blocks(table.num_out + table.num_in, tied)
-    if len(blocks) < 2 or (len(table) > 2 * _WINDOW and not _sample_repeats(table, blocks)):
+    if len(table) > 2 * _WINDOW and not _sample_repeats(table):
+        return None
+    if len(_blocks(table)) < 2:
         return None
     hashes = [_axis_hash(table, axis) for axis in range(table.num_out + table.num_in)]
     groups = _independent(table, hashes)
@@ -96,15 +96,15 @@ def _refs(table: Table) -> list[tuple[int, int]]:
     return [(j, l + i) for i in range(table.num_in) for j in range(l) if used[i, j]]
 
 
-def _blocks(axes: int, tied: Sequence[tuple[int, int]]) -> list[Group]:
+def _blocks(table: Table) -> list[Group]:
     """Axes that are tied together, however far."""
-    leader = list(range(axes))
-    for x, y in tied:
+    leader = list(range(table.num_out + table.num_in))
+    for x, y in _refs(table):
         _unite(leader, x, y)
     return _groups(leader)
 
 
-def _sample_repeats(table: Table, blocks: Sequence[Group]) -> bool:
+def _sample_repeats(table: Table) -> bool:
     """Whether neighbouring rows look like part of a product, or of a few side by side.
 
     In a stretch of a product the distinct values of one group times those of the others are about
@@ -112,6 +112,7 @@ def _sample_repeats(table: Table, blocks: Sequence[Group]) -> bool:
     """
     start = (len(table) - _WINDOW) // 2
     part = table.take(slice(start, start + _WINDOW))
+    blocks = _blocks(part)
     hashes = [_axis_hash(part, axis) for axis in range(table.num_out + table.num_in)]
     everything = [a for block in blocks for a in block]
     for size in range(1, len(blocks) // 2 + 1):

@@ -183,10 +183,11 @@ def write_chains(
 
 
 @njit(cache=True)
-def write_cells(rel: I64, l: int, rows: I64, refs: I64) -> bool:
+def write_cells(rel: I64, l: int, follows: I64, rows: I64, refs: I64) -> bool:
     """Write a row for each pair of a sorted relation of one input cell per output cell.
 
-    Gives up, and says so, where two pairs are out of order or of the same output cell.
+    Input i is written relative to output axis ``follows[i]``, or absolutely for -1. Gives up, and
+    says so, where two pairs are out of order or of the same output cell.
     """
     m = rel.shape[1] - l
     for r in range(rel.shape[0]):
@@ -195,8 +196,10 @@ def write_cells(rel: I64, l: int, rows: I64, refs: I64) -> bool:
         for j in range(l):
             rows[r, j] = rows[r, l + j] = rel[r, j]
         for i in range(m):
-            rows[r, 2 * l + i] = rows[r, 2 * l + m + i] = rel[r, l + i]
-            refs[r, i] = -1
+            j = follows[i]
+            value = rel[r, l + i] - (rel[r, j] if j >= 0 else 0)
+            rows[r, 2 * l + i] = rows[r, 2 * l + m + i] = value
+            refs[r, i] = j
     return True
 
 

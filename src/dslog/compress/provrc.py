@@ -102,7 +102,7 @@ def _settled(table: Table) -> Table:
     Columns then stay in step: an input that some rows have relative to axis j, or that is always
     the same distance from it, becomes relative to j wherever the row has one cell there.
     """
-    if len(table) <= _FEW:
+    if len(table) <= _FEW or not (table.ref[:_FEW] == -1).any():
         return table
     l, m = table.num_out, table.num_in
     sample = table.take(np.linspace(0, len(table) - 1, _SETTLE).astype(np.int64))
@@ -130,12 +130,23 @@ def _one_pass(relation: I64, l: int, m: int, most: float) -> tuple[int, Table]:
         status = kernels.SCATTERED
     if status == kernels.SCATTERED:
         table = _blank(n, l, m)
-        if kernels.write_cells(relation, l, table.rows, table.ref):
+        if kernels.write_cells(relation, l, _follows(relation, l, m), table.rows, table.ref):
             return kernels.SORTED, table
         return _one_pass(relation, l, m, 1.0)
     table = _blank(k, l, m)
     kernels.write_chains(relation, l, head, times, length, axis, pattern, table.rows, table.ref)
     return status, table
+
+
+def _follows(relation: I64, l: int, m: int) -> I64:
+    """For each input, the output axis it stays the same distance from, by a sample; or -1."""
+    sample = relation[np.linspace(0, len(relation) - 1, _SETTLE).astype(np.int64)]
+    follows = np.full(m, -1, np.int64)
+    for i in range(m):
+        for j in reversed(range(l)):
+            if np.ptp(sample[:, l + i] - sample[:, j]) == 0:
+                follows[i] = j
+    return follows
 
 
 def _blank(n: int, l: int, m: int) -> Table:

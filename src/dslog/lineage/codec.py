@@ -183,10 +183,13 @@ def column_names(l: int, m: int, levels: int) -> list[str]:
     return names
 
 
-def table_columns(table: Table) -> dict[str, I64]:
-    """Return a table's attributes as named columns, those that never vary as broadcast values."""
+def table_columns(table: Table, settled: int = 0) -> dict[str, I64]:
+    """Return a table's attributes as named columns, those that never vary as broadcast values.
+
+    The first ``settled`` axes are left out.
+    """
     l, m = table.num_out, table.num_in
-    axes = list(axis_columns(l, m))
+    axes = list(axis_columns(l, m))[settled:]
     columns = _ends_and_widths(table.rows, axes, "")
     for i in range(m):
         columns[f"a{i}r"] = table.ref[:, i]
@@ -239,11 +242,11 @@ def _encode_columns(
     """Write a table's constants into the header item and its columns into blobs."""
     constants: dict[str, Json] = {}
     cells = _implied_cells(table, out_sizes)
-    columns = table_columns(table)
+    columns = table_columns(table, settled=table.num_out if cells == "all" else 0)
     if cells:
         constants["cells"] = cells
         for j in range(table.num_out):
-            del columns[f"b{j}"]
+            columns.pop(f"b{j}", None)
     arrays: dict[str, pa.Array] = {}
     specs: dict[str, Spec] = {}
     for name, column in columns.items():

@@ -54,6 +54,10 @@ class Group:
         self._given.add(node)
         return True
 
+    def final_name(self, node: Node) -> str:
+        """Return the name a node has so far."""
+        return node.name
+
     def record(
         self,
         name: str,

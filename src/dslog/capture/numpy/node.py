@@ -21,6 +21,10 @@ class Recorder(Protocol):
         """Give a node that is not stored yet the name the user wants; False if it is too late."""
         ...
 
+    def final_name(self, node: Node) -> str:
+        """Return a node's name, which does not change any more if that can be."""
+        ...
+
     def record(
         self,
         name: str,

@@ -87,6 +87,12 @@ class Session:
             node.name = node.base = name
             return True
 
+    def final_name(self, node: Node) -> str:
+        """Return the name under which a node is stored."""
+        if not node.stored and not self.closed:
+            self.flush()
+        return node.name
+
     def record(
         self,
         name: str,

@@ -63,9 +63,13 @@ class TrackedArray(Methods):
 
     @property
     def name(self) -> str | None:
-        """The name of this array, as it is now, in the store; None when it is not tracked."""
+        """The name of this array, as it is now, in the store; None when it is not tracked.
+
+        Asking makes the name final, so what was captured so far is committed; inside a
+        ``dslog.operation`` it is final when that ends.
+        """
         node = node_of(self)
-        return node.name if node else None
+        return node.owner.final_name(node) if node else None
 
     def named(self, name: str) -> Self:
         """Give this array a name in the store and return it."""

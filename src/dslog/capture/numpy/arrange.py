@@ -34,21 +34,28 @@ def arrange(call: Call, *per_output: Iterable[Argument]) -> Lineages | None:
 
     An argument that is not tracked is passed over; one that is named twice gets the union; one that
     is a list of tracked arrays is taken apart. When a tracked input is not named at all the rule
-    did not know of it, and the call is left to others.
+    did not know of it, and the call is left to others. Where there are no cells, lineage is empty
+    but there: an empty array is tracked, too.
     """
+    if len(per_output) != len(call.outputs):
+        return None
     known: set[int | None] = set()
     rows: list[dict[int | None, Lineage | None]] = []
-    for pairs in per_output:
+    for output, pairs in zip(call.outputs, per_output, strict=True):
         found: dict[int | None, Lineage | None] = {}
-        for value, lineage in _apart(call, pairs):
+        for value, given in _apart(call, pairs):
             place = call.which(value)
             known.add(place)
-            if place is None or lineage is None or not lineage.terms:
+            if place is None:
                 continue
+            lineage, array = given, call.inputs[place]
+            if given is None and not (output.size and array.size):
+                lineage = Lineage.empty(output.shape, array.shape)
             before = found.get(place)
-            found[place] = lineage if before is None else union(before, lineage)
+            if lineage is not None:
+                found[place] = lineage if before is None else union(before, lineage)
         rows.append(found)
-    if len(per_output) != len(call.outputs) or not known.issuperset(range(len(call.inputs))):
+    if not known.issuperset(range(len(call.inputs))):
         return None
     return call.lineages(*rows)
 

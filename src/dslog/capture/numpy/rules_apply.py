@@ -81,7 +81,7 @@ def reduce_axes(call: Call) -> Lineages | None:
     return arrange(call, [(values, reduced(np.shape(values), axes, output.shape))])
 
 
-for _name in ("apply_along_axis", "apply_over_axes", "piecewise", "pad", "polyint", "vecdot"):
+for _name in ("apply_along_axis", "apply_over_axes", "pad", "polyint", "vecdot"):
     REGISTRY.add(f"numpy.{_name}", "trace", trace, "functions of one's own: each cell is followed")
 
 

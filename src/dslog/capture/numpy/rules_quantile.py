@@ -13,7 +13,7 @@ from dslog.capture.numpy.call import Array, Call, Lineages
 from dslog.capture.numpy.patterns import from_pairs, matched
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules_reduce import axes_of, reduced
-from dslog.capture.numpy.values import is_nan, lines, ordered
+from dslog.capture.numpy.values import has_nan, is_nan, lines, ordered
 from dslog.lineage.lineage import Lineage
 
 I64 = npt.NDArray[np.int64]
@@ -101,7 +101,7 @@ def _weighted(
     """Weighted quantiles are one of the cells: the first, in order, of that value."""
     given, q, weights = (call.argument(name) for name in ("a", "q", "weights"))
     (output,) = call.outputs
-    if skip_nan and is_nan(rows).any():
+    if skip_nan and has_nan(rows):
         return None
     found = output.reshape(np.size(q), -1)
     outs, ins = [], []
@@ -144,12 +144,11 @@ def nan_reduction(call: Call) -> Lineages | None:
     values = np.asarray(given)
     (output,) = call.outputs
     axes = axes_of(call.argument("axis"), values.ndim)
-    nan = is_nan(values)
     pairs: list[tuple[Any, Lineage | None]] = []
     mean = call.argument("mean", np._NoValue)  # noqa: SLF001
     if call.which(mean) is not None:
         return None
-    if not nan.any():
+    if not has_nan(values):
         pairs.append((given, reduced(values.shape, axes, output.shape)))
     else:
         rows, positions = lines(values, axes)

@@ -12,7 +12,7 @@ from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules_reduce import scanned
 from dslog.capture.numpy.structured import identity
-from dslog.capture.numpy.values import is_nan
+from dslog.capture.numpy.values import has_nan, is_nan
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
@@ -33,9 +33,9 @@ def nan_cumulative(call: Call) -> Lineages | None:
     (output,) = call.outputs
     if axis is None and values.ndim == 1:
         axis = 0
-    keep = ~is_nan(values)
-    if keep.all():
+    if not has_nan(values):
         return arrange(call, [(given, scanned(output.shape, values.shape, axis))])
+    keep = ~is_nan(values)
     if not keep.any():
         return arrange(call, [(given, None)])
     if axis is None:

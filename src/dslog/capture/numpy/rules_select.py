@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dslog.capture.numpy.arrange import arrange, is_tracked
 from dslog.capture.numpy.call import Call, Lineages
@@ -12,6 +14,7 @@ from dslog.capture.numpy.indexrun import lineage_of_positions
 from dslog.capture.numpy.patterns import elementwise
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules_sort import indices_of_set
+from dslog.capture.numpy.tracer import trace
 from dslog.capture.numpy.values import chosen, positions_of
 from dslog.lineage.lineage import Lineage
 
@@ -79,41 +82,66 @@ def select(call: Call) -> Lineages | None:
 
 
 @rule(
-    "numpy.piecewise", kind="value", note="each cell from its cell and the conditions that decide"
+    "numpy.piecewise",
+    kind="value",
+    note="each cell from its cell and the conditions that decide",
 )
 def piecewise(call: Call) -> Lineages | None:
     """The last condition that holds decides; its function must be a ufunc or a constant.
 
     Other functions may read any of the cells they are given, so they are traced instead.
     """
-    x, conditions, functions = (call.argument(n) for n in ("x", "condlist", "funclist"))
+    functions = list(call.argument("funclist"))
     if call.arguments.get("args") or call.arguments.get("kw"):
         return None
     if any(callable(f) and not isinstance(f, np.ufunc) for f in functions):
         return None
-    (output,) = call.outputs
-    shape = output.shape
-    if isinstance(conditions, np.ndarray) and conditions.shape != (len(conditions), *shape):
-        conditions = [conditions]
-    if isinstance(conditions, np.ndarray):
-        return None if call.which(conditions) is not None else _pieces(call, x, list(conditions))
-    if np.ndim(conditions[0]) == 0 and shape:
-        conditions = [np.asarray(conditions)]
-    return _pieces(call, x, list(conditions))
+    conditions = _conditions(call)
+    if conditions is None:
+        return None
+    x = call.argument("x")
+    pairs, reads = _deciding(conditions, functions, np.shape(x))
+    return arrange(call, [*pairs, (x, chosen(reads, np.shape(x), np.shape(x)))])
 
 
-def _pieces(call: Call, x: Any, conditions: list[Any]) -> Lineages | None:
-    shape = np.shape(x)
-    functions = list(call.argument("funclist"))
-    open_cells = np.ones(shape, bool)  # no later condition holds
+@rule("numpy.piecewise", kind="trace", note="functions of one's own: each cell is followed")
+def piecewise_traced(call: Call) -> Lineages | None:
+    """The cells that the functions read, and the conditions that decide."""
+    conditions, x = _conditions(call), call.argument("x")
+    if conditions is None or call.which(x) is None:
+        return None
+    found = trace(replace(call, inputs=(x,)))
+    if found is None:
+        return None
+    pairs, _ = _deciding(conditions, list(call.argument("funclist")), np.shape(x))
+    return arrange(call, [*pairs, (x, found[0][0])])
+
+
+def _conditions(call: Call) -> list[Any] | None:
+    """Return the conditions one by one; None for a tracked array of all of them."""
+    given, shape = call.argument("condlist"), np.shape(call.argument("x"))
+    if isinstance(given, np.ndarray):
+        if given.shape == shape:
+            return [given]
+        return None if call.which(given) is not None else list(given)
+    if np.ndim(given[0]) == 0 and shape:
+        return [np.asarray(given)]
+    return list(given)
+
+
+def _deciding(
+    conditions: list[Any], functions: list[Any], shape: tuple[int, ...]
+) -> tuple[Pairs, npt.NDArray[np.bool_]]:
+    """Return the conditions with their lineage, and where a function reads the cell."""
+    undecided = np.ones(shape, bool)  # no later condition holds
     reads = np.zeros(shape, bool)
     pairs: Pairs = []
     for condition, function in reversed(list(zip(conditions, functions, strict=False))):
-        pairs.append((condition, chosen(open_cells, shape, np.shape(condition))))
-        holds = open_cells & np.asarray(condition, bool)
+        pairs.append((condition, chosen(undecided, shape, np.shape(condition))))
+        holds = undecided & np.asarray(condition, bool)
         if callable(function):
             reads |= holds
-        open_cells &= ~holds
+        undecided &= ~holds
     if len(functions) > len(conditions) and callable(functions[-1]):
-        reads |= open_cells
-    return arrange(call, [*pairs, (x, chosen(reads, shape, shape))])
+        reads |= undecided
+    return pairs, reads

@@ -56,6 +56,12 @@ def lines(values: Array, axes: Sequence[int]) -> tuple[Array, I64]:
     return values.transpose(order).reshape(count, length), positions
 
 
+def has_nan(values: Any) -> bool:
+    """Whether any value is NaN; kinds that have none are not looked at."""
+    values = np.asarray(values)
+    return values.dtype.kind in "fcmMO" and bool(is_nan(values).any())
+
+
 def is_nan(values: Any) -> npt.NDArray[np.bool_]:
     """Return where values are NaN (NaT); nowhere for kinds that have none."""
     values = np.asarray(values)

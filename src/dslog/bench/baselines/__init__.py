@@ -1,0 +1,1 @@
+"""What DSLog is compared with: storage formats, and ways to query what they store."""

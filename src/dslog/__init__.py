@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dslog.capture.numpy.tracked import TrackedArray
     from dslog.cells.cellset import CellSet
     from dslog.compress.encoder import compress
-    from dslog.engine.session import spark
     from dslog.errors import (
         CaptureError,
         CorruptError,
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     )
     from dslog.lineage.lineage import Lineage
     from dslog.opening import open_store as open  # noqa: A004 (dslog.open reads as it should)
+    from dslog.sql.duck import duckdb_view
+    from dslog.sql.session import spark
     from dslog.store.arguments import ArgumentError
     from dslog.store.records import Operation
     from dslog.store.store import Store
@@ -52,6 +53,7 @@ __all__ = [
     "TrackedArray",
     "VersionError",
     "compress",
+    "duckdb_view",
     "open",
     "operation",
     "spark",
@@ -65,9 +67,10 @@ _PLACES = {
     "Store": "dslog.store.store.Store",
     "TrackedArray": "dslog.capture.numpy.tracked.TrackedArray",
     "compress": "dslog.compress.encoder.compress",
+    "duckdb_view": "dslog.sql.duck.duckdb_view",
     "open": "dslog.opening.open_store",
     "operation": "dslog.capture.numpy.operation.operation",
-    "spark": "dslog.engine.session.spark",
+    "spark": "dslog.sql.session.spark",
 }  # every other name is an error, in dslog.errors
 
 # A package that is imported takes its place in the one around it, once: let that be over before

@@ -96,6 +96,17 @@ class LargeLineage:
                 units.append(Unit(part.path, part.levels, (), part.rows))
         return units
 
+    def units_within(self, window: I64, most: int) -> list[Unit]:
+        """Return what must be read for a box over all axes, outputs and inputs."""
+        units: list[Unit] = []
+        hit = meets(self._bounds, window[None])
+        for part in (part for part, inside in zip(self.parts, hit, strict=True) if inside):
+            footer = read_footer(part.path)
+            bounds = group_bounds(footer, len(self.out_shape), len(self.in_shape), part.levels)
+            met = np.flatnonzero(meets(bounds, window[None]))
+            units += _units(part, footer, met.tolist(), most)
+        return units
+
     def lineage_of(self, units: Sequence[Unit]) -> Lineage:
         """Read units as a Lineage of their rows alone."""
         l, m = len(self.out_shape), len(self.in_shape)

@@ -22,7 +22,11 @@ def write_body(lineage: Stored, pair: Pair, files: Files) -> Body | int:
 
 def read_body(number: int, catalog: Catalog, files: Files) -> Lineage:
     """Read a stored lineage; whatever can't be read is a CorruptError."""
-    body = catalog.body(number)
+    return unpack_body(number, catalog.body(number), files)
+
+
+def unpack_body(number: int, body: Body, files: Files) -> Lineage:
+    """Read what a body says, and the files it names."""
     blobs = files.read(body.files)
     try:
         lineage = unpack(body.header, blobs)

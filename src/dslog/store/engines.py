@@ -16,7 +16,6 @@ from dslog.config import Config
 from dslog.engine.followers import LargeFollower, SharedLineage
 from dslog.engine.frames import is_frame
 from dslog.engine.ingest import Options, compress_frame, compress_path, relation_rows
-from dslog.engine.large import LargeLineage, large_lineage
 from dslog.engine.parts import Parts
 from dslog.engine.plan import Limits
 from dslog.engine.session import spark
@@ -32,6 +31,7 @@ from dslog.store.content import read_body
 from dslog.store.files import Files
 from dslog.store.records import ArrayInfo, Body, FileRecord
 from dslog.store.seams import Pair, ReadCapture
+from dslog.store.stored import StoredLineage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,6 +58,10 @@ class Engines:
             lineage = read_body(edge.key, self.catalog, self.files)
             self.cache.put(edge.key, lineage)
         return lineage
+
+    def stored(self, number: int) -> StoredLineage:
+        """Return a lineage as it lies in the store."""
+        return StoredLineage(number, self.catalog.body(number), self.files.root)
 
     def cells(self, query: object, array: ArrayInfo) -> Cells:
         """Read the cells of a query, which may be a Spark DataFrame."""
@@ -93,7 +97,7 @@ class Engines:
     def _source(self, edge: Edge, engine: str) -> Lineage | Follower:
         lineage = self.cache.get(edge.key)
         if lineage is None or engine == "spark":
-            large = self._large(edge)
+            large = self.stored(edge.key).large
             if large is not None:
                 return LargeFollower(large, engine, self._joins, lambda: self.load(edge))
         lineage = self.load(edge) if lineage is None else lineage
@@ -137,12 +141,3 @@ class Engines:
         ]
         self.files.adopt(records)
         return Body(parts.header, parts.num_rows, True, tuple(records))
-
-    def _large(self, edge: Edge) -> LargeLineage | None:
-        body = self.catalog.body(edge.key)
-        if '"parts":' not in body.header:
-            return None
-        paths: dict[int, list[Path]] = {}
-        for file in body.files:
-            paths.setdefault(file.blob, []).append(self.files.path(file.name))
-        return large_lineage(body.header, [paths[blob] for blob in sorted(paths)])

@@ -3,7 +3,7 @@
 A Store may be used by several threads, and its directory by several processes, at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +13,7 @@ from dslog.cells.cellset import CellSet
 from dslog.engine.plan import check_engine
 from dslog.errors import NotFoundError, ShapeError
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Direction
+from dslog.query.edges import Direction, Edge
 from dslog.query.execute import run_path, run_walk
 from dslog.query.explain import Explanation, explain_path
 from dslog.query.follow import Cells
@@ -23,13 +23,15 @@ from dslog.store.arguments import canonical_args
 from dslog.store.cache import LineageCache
 from dslog.store.engines import Engines
 from dslog.store.files import Files, TemporaryFiles
+from dslog.store.fingerprint import fingerprints
 from dslog.store.location import CATALOG, FILES, locate
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
 from dslog.store.naming import check_name, check_names, check_shape, find_array
 from dslog.store.operations import Registrar, read_captures
-from dslog.store.records import ArrayInfo, LineageInfo, Operation
+from dslog.store.records import ArrayInfo, LineageInfo, Operation, OperationReuse, Signature
 from dslog.store.seams import NoReuse, Pair, ReadCapture, Request, Reuse
 from dslog.store.sqlite import SqliteCatalog
+from dslog.store.stored import StoredLineage
 
 CACHE_BYTES = 256 << 20
 
@@ -107,12 +109,15 @@ class Store:
         *,
         op_args: Mapping[str, object] | None = None,
         reuse: bool | None = None,
+        contents: Sequence[object] | None = None,
     ) -> Operation:
         """Store one call: its arrays, its arguments and the lineage of each pair.
 
         ``capture`` has one entry per (output, input) pair, outputs outermost, None where there is
         no lineage; for one pair it may come bare, and it may be left out when an earlier call can
         answer. ``reuse``: None predicts, True may answer without a capture, False never does.
+        ``contents``, the values of the inputs, let calls on equal values under other names be
+        recognised; values that are not at hand are None.
         """
         args = canonical_args(op_args)
         ins, outs = check_names(inputs), check_names(outputs)
@@ -123,6 +128,7 @@ class Store:
             args=args,
             captures=read_captures(name, capture, len(outs), len(ins)),
             reuse=reuse,
+            contents=fingerprints(name, contents, len(ins)),
         )
         return self._registrar.add_operation(request)
 
@@ -178,17 +184,27 @@ class Store:
         """Return what is stored for every pair."""
         return self._catalog.lineages()
 
+    def stored(self, out: str, in_: str) -> list[StoredLineage]:
+        """Return the lineages stored between two arrays as they lie there, without reading them."""
+        return [self._engines.stored(edge.key) for edge in self._between(out, in_)]
+
     def load(self, out: str, in_: str) -> list[Lineage]:
         """Return the lineages stored between two arrays; none at all is an error."""
-        for name in (out, in_):
-            find_array(name, self._catalog)
-        edges = self._catalog.between(out, in_)
-        if not edges:
-            raise NotFoundError(
-                f"no lineage is stored with {out!r} as output and {in_!r} as input; "
-                f"store.lineages() lists the pairs"
-            )
-        return [self._engines.load(edge) for edge in edges]
+        return [self._engines.load(edge) for edge in self._between(out, in_)]
+
+    def reuse_stats(self) -> list[OperationReuse]:
+        """Return per operation how often it was reused, and what its signatures say."""
+        return list(self._registrar.reuse.stats(self._catalog))
+
+    def signatures(self) -> list[Signature]:
+        """Return what reuse knows, to be given to another store."""
+        return self._catalog.signatures()
+
+    def add_signatures(self, signatures: Iterable[Signature]) -> None:
+        """Take in what reuse is to know, in place of what it knew under the same keys."""
+        with self._catalog.transaction() as transaction:
+            for signature in signatures:
+                transaction.put_signature(signature)
 
     def stats(self) -> dict[str, object]:
         """Return counts and sizes: ``lineage_bytes`` is lineage alone, ``store_bytes`` all."""
@@ -251,3 +267,14 @@ class Store:
         cells = self._engines.cells(query, source)
         walk = plan_walk(source.name, target.name, direction, self._catalog)
         return run_walk(walk, cells, self._engines.loader(engine))
+
+    def _between(self, out: str, in_: str) -> Sequence[Edge]:
+        for name in (out, in_):
+            find_array(name, self._catalog)
+        edges = self._catalog.between(out, in_)
+        if not edges:
+            raise NotFoundError(
+                f"no lineage is stored with {out!r} as output and {in_!r} as input; "
+                f"store.lineages() lists the pairs"
+            )
+        return edges

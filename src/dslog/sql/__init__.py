@@ -1,0 +1,1 @@
+"""A store as tables: for Spark's SQL and DataFrames, and for DuckDB."""

@@ -138,7 +138,7 @@ steps = st.tuples(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(steps, min_size=1, max_size=9), st.sampled_from("CF"))
 def test_lineage_is_that_of_the_cells_that_are_there(program, order):
     with dslog.open(":memory:") as store:
@@ -163,7 +163,7 @@ def test_values_are_those_of_plain_numpy(program):
             assert np.asarray(array).tobytes() == values.tobytes()
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(steps, min_size=1, max_size=8), st.lists(steps, min_size=1, max_size=8))
 def test_grouped_calls_have_the_lineage_of_their_steps(inside, after):
     with dslog.open(":memory:") as store:

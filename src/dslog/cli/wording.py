@@ -1,6 +1,6 @@
 """Numbers, shapes and boxes in words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 _UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB")
 
@@ -52,15 +52,6 @@ def _span(low: int, high: int, size: int) -> str:
     if low == high:
         return str(low)
     return ":" if (low, high) == (0, size - 1) else f"{low}:{high + 1}"
-
-
-def call_text(name: str, args: Mapping[str, object]) -> str:
-    """Return an operation as a call.
-
-    >>> call_text("sum", {"axis": 1})
-    'sum(axis=1)'
-    """
-    return f"{name}({', '.join(f'{key}={value!r}' for key, value in args.items())})"
 
 
 def more_text(shown: int, total: int, what: str) -> str:

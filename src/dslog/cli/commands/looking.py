@@ -9,12 +9,13 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from dslog.cli.calls import call_text
 from dslog.cli.command import LOOK, command
 from dslog.cli.options import Limit, limited
 from dslog.cli.printer import Report
 from dslog.cli.stores import StorePath, open_existing
 from dslog.cli.tables import indented, listing
-from dslog.cli.wording import call_text, counted, more_text, shape_text, size_text
+from dslog.cli.wording import counted, more_text, shape_text, size_text
 from dslog.errors import NotFoundError, did_you_mean
 
 if TYPE_CHECKING:

@@ -111,6 +111,7 @@ RESHAPED = [
     case(np.repeat, X, 2, axis=1),
     case(np.repeat, X, [1, 0, 3], axis=0),
     case(np.repeat, floats(), 3),
+    case(np.repeat, floats(), 3, axis=0),
     case(np.repeat, X, Untracked(np.arange(12) % 3)),
     contains(np.repeat, X, np.array([1, 2, 1]), axis=0),
 ]
@@ -123,6 +124,7 @@ TAKEN = [
     case(np.take, X, [5, 9, -7], axis=1, mode="wrap").but(kind="value"),
     case(np.take, X, [5, 9, -7], axis=1, mode="clip").but(kind="value"),
     case(np.take, floats(), [0, 0]).but(kind="value"),
+    case(np.take, floats(), [0], axis=0).but(kind="value"),
     contains(np.take, floats(4), np.array([[2, 0], [1, 1]])).but(
         kind="value",
         expect=[[lambda b, a: a[0] == [[2, 0], [1, 1]][b[0]][b[1]], lambda b, a: a == b]],

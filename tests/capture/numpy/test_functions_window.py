@@ -13,6 +13,7 @@ CASES = [
     case(np.diff, X, 2, axis=0),
     case(np.diff, floats(5), 3),
     case(np.diff, X, 0),
+    case(np.diff, floats(), 0),
     case(np.diff, floats(3), 5),
     case(np.diff, X, prepend=floats(3, 2), append=0.0),
     case(np.diff, X, prepend=floats(), axis=0),

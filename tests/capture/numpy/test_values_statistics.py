@@ -115,6 +115,7 @@ def test_scans_without_nan(axis, values):
 def test_scans_of_lines():
     check(case(np.nancumsum, np.array([np.nan, 1, 2, np.nan, np.nan, 3])))
     check(case(np.nancumsum, np.array([np.nan, np.nan])))
+    check(case(np.nancumsum, floats(), axis=0))
     check(case(np.nancumsum, np.array([1, 2, 3])).but(nudge="i"))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
-from dslog.capture.numpy.patterns import elementwise, matched, numpy_names
+from dslog.capture.numpy.patterns import elementwise, free, matched, numpy_names, part, product, row
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
 
@@ -144,13 +144,18 @@ def meshgrid(call: Call) -> Lineages | None:
         order[:2] = [1, 0]
     outputs: list[list[tuple[Any, Lineage | None]]] = []
     for k, output in enumerate(call.outputs):
-        axis = order[k]
-        wide = output.ndim > axis and output.shape[axis] != 1
         pairs: list[tuple[Any, Lineage | None]] = [(array, None) for array in arrays]
-        shape = np.shape(arrays[k])
-        pairs.append((arrays[k], matched(output.shape, shape, {0: axis} if wide and shape else {})))
+        pairs.append((arrays[k], _on_one_axis(output.shape, np.shape(arrays[k]), order[k])))
         outputs.append(pairs)
     return arrange(call, *outputs)
+
+
+def _on_one_axis(out_shape: tuple[int, ...], in_shape: tuple[int, ...], axis: int) -> Lineage:
+    """All cells of the input, flattened, along one output axis."""
+    table = row([(0, out_shape[axis] - 1)], [(0, 0)], [0])
+    line = part([axis], range(len(in_shape)), table, in_flat=len(in_shape) != 1)
+    others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
+    return product(out_shape, in_shape, line, *others)
 
 
 @rule("numpy.broadcast_arrays", note="each output from its input, broadcast")

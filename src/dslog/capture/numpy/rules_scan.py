@@ -31,8 +31,8 @@ def nan_cumulative(call: Call) -> Lineages | None:
     given, axis = call.argument("a"), call.argument("axis")
     values = np.asarray(given)
     (output,) = call.outputs
-    if axis is None and values.ndim == 1:
-        axis = 0
+    if values.ndim < 2:
+        axis = 0 if values.ndim else None
     if not has_nan(values):
         return arrange(call, [(given, scanned(output.shape, values.shape, axis))])
     keep = ~is_nan(values)

@@ -148,6 +148,7 @@ def repeat(call: Call) -> Lineages | None:
     values, repeats, axis = (call.argument(name) for name in ("a", "repeats", "axis"))
     (output,) = call.outputs
     shape = np.shape(values)
+    axis = axis if shape else None
     size = math.prod(shape) if axis is None else shape[axis]
     if not output.size or not size:
         return arrange(call, [(values, None), (repeats, None)])
@@ -187,6 +188,7 @@ def take(call: Call) -> Lineages | None:
     values, indices, axis = (call.argument(name) for name in ("a", "indices", "axis"))
     (output,) = call.outputs
     shape = np.shape(values)
+    axis = axis if shape else None
     size = math.prod(shape) if axis is None else shape[axis]
     places = _in_range(np.asarray(indices, np.int64), size, call.argument("mode", "raise"))
     if not places.size or not size:

@@ -15,6 +15,7 @@ from dslog.capture.numpy.patterns_axis import blocks, repeated, rows, shifted, s
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules_reduce import reduced
 from dslog.capture.numpy.rules_shape import on_axis, on_line
+from dslog.capture.numpy.structured import identity
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
 
@@ -25,20 +26,18 @@ Shape = tuple[int, ...]
 def diff(call: Call) -> Lineages | None:
     """Prepended and appended arrays lengthen the axis."""
     values, n = call.argument("a"), int(call.argument("n", 1))
-    axis = call.argument("axis", -1) % np.ndim(values)
     (output,) = call.outputs
-    shape = list(np.shape(values))
-    pieces = [call.argument(name, None) for name in ("prepend", "append")]
-    before, after = (None if one is np._NoValue else one for one in pieces)  # noqa: SLF001
+    if n == 0:
+        return arrange(call, [(values, identity(output.shape))])
+    axis = call.argument("axis", -1) % np.ndim(values)
     pairs: list[tuple[Any, Lineage | None]] = []
     start = 0
-    for piece in (before, values, after):
-        if piece is None:
+    for piece in (call.argument("prepend"), values, call.argument("append")):
+        if piece is None or piece is np._NoValue:  # noqa: SLF001
             continue
         size = np.shape(piece)[axis] if np.ndim(piece) else 1
         pairs.append((piece, _piece(output.shape, np.shape(piece), axis, start, size, n)))
         start += size
-    del shape
     return arrange(call, pairs)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dslog.compress.kernels import uses_ref
+from dslog.compress.row_kernels import uses_ref
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.table import Table
 

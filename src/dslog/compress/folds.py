@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dslog.compress import kernels
+from dslog.compress import row_kernels
 from dslog.lineage.table import Table
 
 I64 = npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ def _fold_once(table: Table, least: int) -> Table:
     )
     head, times = np.empty(n, np.int64), np.empty(n, np.int64)
     leasts = np.where((table.count > 1).any(axis=1), 2, least)
-    k = kernels.progressions(table.rows, fixed, head, times, leasts)
+    k = row_kernels.progressions(table.rows, fixed, head, times, leasts)
     if k == n:
         return table
     head, times = head[:k], times[:k]

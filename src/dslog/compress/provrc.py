@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dslog.compress import kernels
+from dslog.compress import kernels, row_kernels
 from dslog.lineage.table import Table
 from dslog.relation.relation import sort_unique
 
@@ -113,7 +113,7 @@ def _settled(table: Table) -> Table:
             steady = absolute.all() and (distance == distance[0]).all()
             held = absolute & (sample.out_lo[:, j] < sample.out_hi[:, j])
             if steady or np.count_nonzero(sample.ref[:, i] == j) > np.count_nonzero(held):
-                kernels.make_relative(table.rows, table.ref, l, i, j)
+                row_kernels.make_relative(table.rows, table.ref, l, i, j)
                 break
     return table
 
@@ -155,7 +155,7 @@ def _blank(n: int, l: int, m: int) -> Table:
 
 def _check_order(relation: I64) -> int:
     columns = np.arange(relation.shape[1])
-    ordered = kernels.is_sorted(relation, columns)
+    ordered = row_kernels.is_sorted(relation, columns)
     repeats = ordered and bool((relation[1:] == relation[:-1]).all(axis=1).any())
     return kernels.SEVERAL if ordered and not repeats else kernels.UNSORTED
 
@@ -180,7 +180,7 @@ def _input_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
         lo, hi = 2 * l + i, 2 * l + m + i
         others = [c for c in range(2 * l + 3 * m) if c not in (lo, hi)]
         rows = sort_rows(rows, [*others, lo], l, m)
-        rows = rows[: kernels.merge_ranges(rows, lo, hi)]
+        rows = rows[: row_kernels.merge_ranges(rows, lo, hi)]
     return rows
 
 
@@ -197,11 +197,11 @@ def _may_merge(table: Table, j: int) -> bool:
     if len(table) < _MANY:
         return True
     samples = np.linspace(0, len(table) - 1, _SAMPLES).astype(np.int64)
-    return kernels.sample_links(table.rows, table.ref, table.num_out, j, samples) > 0
+    return row_kernels.sample_links(table.rows, table.ref, table.num_out, j, samples) > 0
 
 
 def _rows_may_merge(rows: I64, l: int, m: int, j: int) -> bool:
-    if len(rows) < _MANY or not kernels.is_sorted(rows, np.arange(l)):
+    if len(rows) < _MANY or not row_kernels.is_sorted(rows, np.arange(l)):
         return True
     width = 2 * (l + m)
     return _may_merge(Table.plain(l, m, rows[:, :width], rows[:, width:]), j)
@@ -210,7 +210,7 @@ def _rows_may_merge(rows: I64, l: int, m: int, j: int) -> bool:
 def _output_pass(rows: I64, l: int, m: int, j: int) -> I64:
     rows = rows.copy()
     pattern = np.empty(len(rows), np.int64)
-    kernels.begin_pass(rows, l, m, j, pattern)
+    row_kernels.begin_pass(rows, l, m, j, pattern)
     others = [k for k in range(2 * l) if k not in (j, l + j)]
     refs = range(2 * l + 2 * m, 2 * l + 3 * m)
     columns = [*others, j, l + j, *refs, *range(2 * l, 2 * l + 2 * m)]
@@ -218,11 +218,11 @@ def _output_pass(rows: I64, l: int, m: int, j: int) -> I64:
     if order is not None:
         rows, pattern = rows[order], pattern[order]
     slabs = np.empty(len(rows) + 1, np.int64)
-    slabs = slabs[: kernels.find_slabs(rows, l, j, slabs) + 1]
+    slabs = slabs[: row_kernels.find_slabs(rows, l, j, slabs) + 1]
     after = np.full(len(rows), -1, np.int64)
     before = np.full(len(rows), -1, np.int64)
-    kernels.link_rows(rows, l, m, j, slabs, pattern, after, before)
-    return rows[: kernels.collapse(rows, l, m, j, pattern, after, before)]
+    row_kernels.link_rows(rows, l, m, j, slabs, pattern, after, before)
+    return rows[: row_kernels.collapse(rows, l, m, j, pattern, after, before)]
 
 
 def sort_rows(rows: I64, columns: Sequence[int], l: int, m: int) -> I64:
@@ -237,13 +237,13 @@ def sort_order(rows: I64, columns: Sequence[int], l: int, m: int) -> I64 | None:
     Columns are packed into one int64 key when their ranges allow it: numpy sorts those far faster
     than it sorts by several keys.
     """
-    if kernels.is_sorted(rows, np.array(columns, np.int64)):
+    if row_kernels.is_sorted(rows, np.array(columns, np.int64)):
         return None
     plan = np.array([(c, _partner(c, columns, l, m)) for c in columns], np.int64)
-    spans = kernels.key_spans(rows, plan)
+    spans = row_kernels.key_spans(rows, plan)
     if np.prod(spans[:, 1].astype(float)) >= _KEY_LIMIT:
         return np.lexsort(tuple(rows[:, c] for c in reversed(columns)))
-    return np.argsort(kernels.sort_keys(rows, plan, spans))
+    return np.argsort(row_kernels.sort_keys(rows, plan, spans))
 
 
 def _partner(c: int, columns: Sequence[int], l: int, m: int) -> int:

@@ -13,6 +13,10 @@ DSLOG_SPARK_ROWS           ``4000000``  a step that reads more rows than this, o
                                         relation of more rows, goes to Spark
 DSLOG_COLLECT_ROWS         ``1000000``  compressed rows, or boxes of a result, that may come to
                                         the driver; more stay in files
+DSLOG_REUSE_AFTER          ``1``        how many further calls of an operation must agree before
+                                        its lineage is reused: the paper's m
+DSLOG_REUSE_PROBES         ``8``        output cells on which a capture is compared with what
+                                        reuse says, before it is skipped
 ========================== ============ =====================================================
 
 Those about sessions count only when DSLog starts one itself, not when a program brings its own.
@@ -26,7 +30,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Self
 
-from dslog.errors import EngineError
+from dslog.errors import DslogError, EngineError
 
 _MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|kb|mb|gb|tb)", re.IGNORECASE)
 
@@ -45,6 +49,8 @@ class Config:
     spark_conf: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     spark_rows: int = 4_000_000
     collect_rows: int = 1_000_000
+    reuse_after: int = 1
+    reuse_probes: int = 8
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Self:
@@ -56,6 +62,8 @@ class Config:
             spark_conf=MappingProxyType(_conf(environ.get("DSLOG_SPARK_CONF") or "{}")),
             spark_rows=_rows(environ, "DSLOG_SPARK_ROWS", "4000000"),
             collect_rows=_rows(environ, "DSLOG_COLLECT_ROWS", "1000000"),
+            reuse_after=_count(environ, "DSLOG_REUSE_AFTER", "1"),
+            reuse_probes=_count(environ, "DSLOG_REUSE_PROBES", "8"),
         )
 
 
@@ -81,6 +89,13 @@ def _rows(environ: Mapping[str, str], name: str, default: str) -> int:
     text = environ.get(name) or default
     if not text.isdecimal():
         raise EngineError(f"{name}={text!r} is not a number of rows. Write digits, such as 100000.")
+    return int(text)
+
+
+def _count(environ: Mapping[str, str], name: str, default: str) -> int:
+    text = environ.get(name) or default
+    if not text.isdecimal() or int(text) == 0:
+        raise DslogError(f"{name}={text!r} is not a number of 1 or more. Write digits, such as 3.")
     return int(text)
 
 

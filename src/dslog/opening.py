@@ -1,10 +1,13 @@
-"""Put a store together with what reads captures for it."""
+"""Put a store together with what reads captures for it and what answers in place of them."""
 
 from os import PathLike
 from typing import Literal
 
 from dslog.capture.forms import read_capture
 from dslog.capture.tracking import TrackingStore
+from dslog.config import Config
+from dslog.reuse.library import numpy_library
+from dslog.reuse.predictor import Predictor
 
 
 def open_store(
@@ -16,4 +19,6 @@ def open_store(
     directory can't be written. ``spark`` is a session, or settings for one, for the steps that run
     on Spark.
     """
-    return TrackingStore(path, mode, read_capture=read_capture, spark=spark)
+    config = Config.from_environment()
+    reuse = Predictor(config.reuse_after, config.reuse_probes, numpy_library)
+    return TrackingStore(path, mode, read_capture=read_capture, reuse=reuse, spark=spark)

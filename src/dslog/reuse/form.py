@@ -8,7 +8,7 @@ it was solved from and applies to a further call only when that call is among th
   where an argument lies on each input axis: first, inside, last, just behind, outside.
 - What never varied can't be interpolated: an axis that had one size in all calls seen must have it
   again. Only where every number is of level 0 (see ``solve``) is that relaxed, for sizes of 8 or
-  more. Arguments must lie between the smallest and the largest seen.
+  more. Arguments must lie between the smallest and the largest seen, until four were seen.
 - Beyond level 0, an input axis of fewer than 8 cells is no smaller than the smallest seen, and of
   two input axes the one that was always larger is larger again.
 - The output's shape is what the formula says, each number is the same by all candidate
@@ -35,6 +35,8 @@ from dslog.reuse.solve import EXTRA_CALLS
 
 Json = Any
 _CERTAIN = 8
+_MOST_SEEN = 16
+_OPEN_ARGUMENT = 4  # values of an argument after which it may lie beyond those seen
 _NAMES = re.compile(r"[iox]\d+(?:_\d+)?")
 
 
@@ -136,7 +138,22 @@ class Form:
             dropped=self.dropped | {dropped},
         )
 
+    def trimmed(self) -> Form:
+        """Return the form without a call that tells nothing new, if there are many."""
+        if len(self.seen) <= _MOST_SEEN:
+            return self
+        for place in range(1, len(self.seen)):
+            less = replace(self, seen=(*self.seen[:place], *self.seen[place + 1 :]))
+            if less.scope == self.scope:
+                return less
+        return self
+
     # where it holds
+
+    @cached_property
+    def scope(self) -> tuple[object, ...]:
+        """All that the calls seen say about where the form holds."""
+        return self._patterns, self._ranges, self._orders, min(self.agreeing, _MOST_SEEN // 2)
 
     def _outside(self, sizes: Sizes) -> str | None:
         if pattern(sizes) not in self._patterns:
@@ -149,7 +166,7 @@ class Form:
         for name, value in values.items():
             low, high = self._ranges[name]
             if name.startswith("x"):
-                if not low <= value <= high:
+                if not low <= value <= high and name not in self._open_arguments:
                     return f"an argument is {value}; calls seen had {low} to {high}"
             elif low == high != value and (self.level or low < _CERTAIN):
                 return f"{axis_name(name)} has size {value}; all calls seen had {low}"
@@ -192,6 +209,15 @@ class Form:
             )
             for name in self.seen[0].values
         }
+
+    @cached_property
+    def _open_arguments(self) -> frozenset[str]:
+        return frozenset(
+            name
+            for name in self._ranges
+            if name.startswith("x")
+            and len({sizes.values[name] for sizes in self.seen}) >= _OPEN_ARGUMENT
+        )
 
     def _unseen_pattern(self, sizes: Sizes) -> str:
         names = [name for name in sizes.values if not name.startswith("x")]

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
+from time import perf_counter
 
 from dslog.errors import CaptureError, StoreError
 from dslog.lineage.lineage import Lineage
 from dslog.store.catalog import Catalog, Transaction
-from dslog.store.content import write_body
+from dslog.store.content import read_body, write_body
 from dslog.store.files import Files
 from dslog.store.records import Body, Operation
 from dslog.store.seams import Answer, Observation, Pair, ReadCapture, Request, Reuse, Stored
@@ -48,7 +50,9 @@ class Registrar:
         """Store an operation with the lineage of all its pairs."""
         self.catalog.require_writable()
         answer = self._answer(request)
+        started = perf_counter()
         lineages = answer.lineages if answer else self._capture(request)
+        seconds = perf_counter() - started
         with ExitStack() as cleanup:
             bodies = [
                 None if lineage is None else self._stage(lineage, pair, cleanup)
@@ -58,8 +62,10 @@ class Registrar:
                 operation = self._operation(request, answer, bodies)
                 number = transaction.add_operation(operation)
                 numbers = self._commit_pairs(request.pairs, bodies, number, transaction)
-                if answer is None and request.reuse is not False:
-                    seen = Observation(request, tuple(lineages), tuple(numbers))
+                if answer is not None:
+                    _count(answer, transaction)
+                elif request.reuse is not False:
+                    seen = Observation(request, tuple(lineages), tuple(numbers), seconds)
                     self.reuse.learn(seen, self.catalog, transaction)
         self._settle(bodies, numbers)
         return replace(operation, id=number)
@@ -67,7 +73,8 @@ class Registrar:
     def _answer(self, request: Request) -> Answer | None:
         if request.reuse is False:
             return None
-        answer = self.reuse.answer(request, self.catalog)
+        read = partial(read_body, catalog=self.catalog, files=self.files)
+        answer = self.reuse.answer(replace(request, read=read), self.catalog)
         if answer is not None and len(answer.lineages) != len(request.pairs):
             raise StoreError(
                 f"{answer.reused} answered {len(answer.lineages)} pairs of {request.name!r}, "
@@ -144,11 +151,19 @@ class Registrar:
             reused=answer.reused if answer else None,
             exact=all(self._is_exact(body) for body in bodies),
             created=now.replace(microsecond=now.microsecond // 1000 * 1000),
+            predicted=answer is not None and answer.predicted,
         )
 
     def _is_exact(self, body: Body | int | None) -> bool:
         content = self.catalog.body(body) if isinstance(body, int) else body
         return content is None or content.exact
+
+
+def _count(answer: Answer, transaction: Transaction) -> None:
+    if answer.new is not None:
+        transaction.put_signature(answer.new)
+    if answer.key is not None:
+        transaction.count_hit(answer.reused, answer.key, answer.saved)
 
 
 def read_captures(

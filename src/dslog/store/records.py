@@ -109,3 +109,30 @@ class Signature:
     misses: int = 0
     refusals: int = 0
     saved: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureInfo:
+    """A signature for people: what it is for, its state, and what it says of the cells."""
+
+    kind: str
+    state: str
+    args: Mapping[str, object]
+    shapes: str
+    formulas: tuple[str, ...]
+    hits: int
+    misses: int
+    refusals: int
+    saved: float
+
+
+@dataclass(frozen=True, slots=True)
+class OperationReuse:
+    """What was reused of an operation, over all its signatures; ``saved`` is in seconds."""
+
+    name: str
+    hits: int
+    misses: int
+    refusals: int
+    saved: float
+    signatures: tuple[SignatureInfo, ...]

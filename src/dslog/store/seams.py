@@ -5,14 +5,14 @@ and ``reuse``, which build on the store and so can't be imported by it. ``dslog.
 together.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from dslog.lineage.lineage import Lineage
 from dslog.store.catalog import Catalog, Transaction
 from dslog.store.files import Files
-from dslog.store.records import ArrayInfo, Body
+from dslog.store.records import ArrayInfo, Body, OperationReuse, Signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class Request:
     """A call of ``register_operation``, before anything is captured.
 
     ``captures`` holds one entry per pair, or is None when the call gave none; ``args`` are JSON
-    values.
+    values. ``contents`` has a fingerprint of each input's values, where they are known; ``read``
+    gives a stored lineage by the number of its body.
     """
 
     name: str
@@ -45,6 +46,8 @@ class Request:
     args: Mapping[str, object]
     captures: tuple[object, ...] | None
     reuse: bool | None
+    contents: tuple[str | None, ...] = ()
+    read: Callable[[int], Lineage] | None = None
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -58,19 +61,31 @@ Stored = Lineage | Body | int
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Lineage that stands in for a capture: one entry per pair, and the signature behind it."""
+    """Lineage that stands in for a capture: one entry per pair, and the signature behind it.
+
+    ``key`` is the signature's, whose hit is counted with the seconds it ``saved``; ``new`` is a
+    signature to be stored with the operation. ``predicted`` says that nothing was compared.
+    """
 
     reused: str
     lineages: tuple[Stored | None, ...]
+    predicted: bool = False
+    key: str | None = None
+    saved: float = 0.0
+    new: Signature | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a captured call gave, one entry per pair: the lineage, and the body that stores it."""
+    """What a captured call gave, one entry per pair: the lineage, and the body that stores it.
+
+    ``seconds`` is what the capture took.
+    """
 
     request: Request
     lineages: tuple[Stored | None, ...]
     bodies: tuple[int | None, ...]
+    seconds: float = 0.0
 
 
 class Reuse(Protocol):
@@ -84,6 +99,10 @@ class Reuse(Protocol):
         """Take note of what a capture gave, in the transaction that stores it."""
         ...
 
+    def stats(self, catalog: Catalog) -> Sequence[OperationReuse]:
+        """Say per operation what was reused."""
+        ...
+
 
 class NoReuse:
     """Never answers and learns nothing."""
@@ -94,3 +113,7 @@ class NoReuse:
 
     def learn(self, seen: Observation, catalog: Catalog, transaction: Transaction) -> None:
         """Do nothing."""
+
+    def stats(self, catalog: Catalog) -> Sequence[OperationReuse]:  # noqa: ARG002
+        """Return nothing."""
+        return ()

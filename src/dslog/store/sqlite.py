@@ -89,8 +89,10 @@ class SqliteCatalog:
         where = f" WHERE {' AND '.join(given)}" if given else ""
         rows = self._rows(f"{_LINEAGES}{where} ORDER BY l.id", *given.values())
         return [
-            LineageInfo(*row[:5], bool(row[5]), _where(row[6]), row[7], bool(row[8]))
-            for row in rows
+            LineageInfo(
+                out, in_, op, num_rows, nbytes, bool(exact), _where(files), body, bool(predicted)
+            )
+            for out, in_, op, num_rows, nbytes, exact, files, body, predicted in rows
         ]
 
     def between(self, out: str, in_: str) -> list[Edge]:

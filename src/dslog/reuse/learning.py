@@ -1,0 +1,212 @@
+"""Learn from a captured call: confirm, refine or drop what the signatures say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.serial import INLINE_ROWS, unpack
+from dslog.reuse.expressions import Sizes
+from dslog.reuse.form import Example, Refused
+from dslog.reuse.generalise import generalise, taken_in
+from dslog.reuse.keys import Family, Variant, base_key, dim_key, family_of, gen_variants, sizes_of
+from dslog.reuse.knowledge import (
+    BASE,
+    DIM,
+    FIRST,
+    GEN,
+    NOT_REUSABLE,
+    PERMANENT,
+    TENTATIVE,
+    Exact,
+    FirstCall,
+    FirstCalls,
+    General,
+    examples,
+    read_small,
+    signature,
+)
+from dslog.reuse.same import same_lineages
+from dslog.reuse.skeleton import Lineages, flatten
+from dslog.store.catalog import Catalog, Transaction
+from dslog.store.records import Body, Signature
+from dslog.store.seams import Observation, Stored
+
+_MOST_MISSES = 3
+_MOST_LARGE = 3
+_ENOUGH = 8  # calls after which an operation without a formula is given up
+_OFTEN = 12  # times that the formulas of an operation are solved without second thoughts
+
+
+@dataclass(slots=True)
+class Learner:
+    """Writes what one captured call shows, in the transaction that stores it.
+
+    A miss or a refusal is counted once per call, with the signature that would have answered.
+    """
+
+    agreeing: int
+    catalog: Catalog
+    transaction: Transaction
+    judged: bool = False
+
+    def learn(self, seen: Observation) -> None:
+        """Update every signature of the call."""
+        self._learn_base(seen)
+        family = family_of(seen.request)
+        stored = self.catalog.signature(FIRST, family.key)
+        first = FirstCalls() if stored is None else FirstCalls.from_json(stored.content)
+        if not first.values and not self._learn_dim(seen, family, first):
+            for variant in gen_variants(seen.request):
+                self._learn_general(variant, seen, family, first)
+            sizes = sizes_of(seen.request)
+            call = FirstCall(sizes, family.integers, seen.bodies, seen.seconds)
+            first = first.with_call(call)
+        elif not first.values:
+            first = FirstCalls(values=True)
+            self._give_up(seen)
+        self._put(signature(FIRST, family.key, TENTATIVE, first.to_json(), stored))
+
+    def _missed(self) -> int:
+        """Return 1 for the first signature that was wrong, 0 for others."""
+        first, self.judged = not self.judged, True
+        return int(first)
+
+    def _learn_base(self, seen: Observation) -> None:
+        key = base_key(seen.request)
+        before = self.catalog.signature(BASE, key)
+        if before is not None:  # it would have answered, had a probe not shown it to be wrong
+            before = replace(before, misses=before.misses + self._missed())
+        content = Exact(seen.bodies, 0, seen.seconds).to_json()
+        self._put(signature(BASE, key, PERMANENT, content, before))
+
+    def _learn_dim(self, seen: Observation, family: Family, first: FirstCalls) -> bool:
+        """Compare with the last call of these shapes; True if the lineage depends on values.
+
+        A first call gets a row of its own only where that is worth it: its lineage is in files.
+        """
+        key = dim_key(seen.request)
+        before = self.catalog.signature(DIM, key)
+        call = first.find(sizes_of(seen.request), family.integers)
+        if before is None and call is None:
+            if _lineages(seen.lineages) is None or _is_large(seen.lineages):
+                content = Exact(seen.bodies, 0, seen.seconds).to_json()
+                self._put(Signature(DIM, key, TENTATIVE, content))
+            return False
+        known = Exact.from_json(before.content) if before else Exact(call.bodies if call else ())
+        if not self._same(known.bodies, seen.bodies):
+            before = before or Signature(DIM, key, TENTATIVE, known.to_json())
+            missed = self._missed() if before.state == PERMANENT else 0
+            self._put(replace(before, state=NOT_REUSABLE, misses=before.misses + missed))
+            return True
+        known = Exact(known.bodies, known.agreeing + 1, seen.seconds)
+        state = PERMANENT if known.agreeing >= self.agreeing else TENTATIVE
+        self._put(signature(DIM, key, state, known.to_json(), before))
+        return False
+
+    def _same(self, mine: Sequence[int | None], theirs: Sequence[int | None]) -> bool:
+        if tuple(mine) == tuple(theirs):
+            return True
+        one, other = read_small(mine, self.catalog), read_small(theirs, self.catalog)
+        return one is not None and other is not None and same_lineages(one, other)
+
+    def _learn_general(
+        self, variant: Variant, seen: Observation, family: Family, first: FirstCalls
+    ) -> None:
+        before = self.catalog.signature(GEN, variant.key)
+        if before is not None and before.state == NOT_REUSABLE:
+            return
+        if before is None:
+            earlier = [
+                (sizes, one.bodies)
+                for one in first.calls
+                if one.matches(family.integers, variant.opened)
+                and (sizes := one.opening(variant.opened)) != variant.sizes
+            ]
+            if not earlier:
+                return
+            general = General(tuple(earlier))
+            before = Signature(GEN, variant.key, TENTATIVE, "")
+        else:
+            general = General.from_json(before.content)
+        lineages = _lineages(seen.lineages)
+        if lineages is not None:
+            before = self._judge(before, general, Example(variant.sizes, lineages))
+        general = self._refined(general, variant.sizes, lineages, seen)
+        self._put(replace(before, state=self._state(general, before), content=general.to_json()))
+
+    def _refined(
+        self, general: General, sizes: Sizes, lineages: Lineages | None, seen: Observation
+    ) -> General:
+        """Solve the forms again, with one more call."""
+        cells = sum(math.prod(shape) for shape in sizes.outputs)
+        general = general.timed(seen.seconds, cells)
+        if lineages is None or flatten(lineages) is None:
+            return replace(general, large=general.large + 1)
+        example = Example(sizes, lineages)
+        known = [call for call in general.calls if call[0] != sizes]
+        general = general.with_call(sizes, seen.bodies)
+        forms = taken_in(general.forms, example)
+        if forms is None:
+            general = replace(general, solved=general.solved + 1)
+            if general.solved > _OFTEN and general.solved.bit_count() > 1:
+                return general  # solving takes longer than many a capture: less and less often
+            forms = generalise([*examples(known, self.catalog), example])
+        return replace(general, forms=tuple(forms), source="")
+
+    def _judge(self, before: Signature, general: General, example: Example) -> Signature:
+        """Count a miss or a refusal by what the permanent forms would have said of this call."""
+        answers = [form.apply(example.sizes) for form in general.permanent(self.agreeing)]
+        given = [answer for answer in answers if not isinstance(answer, Refused)]
+        if any(not same_lineages(answer, example.lineages) for answer in given):
+            return replace(before, misses=before.misses + self._missed())
+        if answers and not given:
+            return replace(before, refusals=before.refusals + self._missed())
+        return before
+
+    def _state(self, general: General, before: Signature) -> str:
+        if before.misses >= _MOST_MISSES:
+            return NOT_REUSABLE
+        if general.permanent(self.agreeing):
+            return PERMANENT
+        hopeless = len(general.calls) >= _ENOUGH or general.large >= _MOST_LARGE
+        return NOT_REUSABLE if hopeless else TENTATIVE
+
+    def _give_up(self, seen: Observation) -> None:
+        """Take back what was general: lineage depends on values."""
+        for variant in gen_variants(seen.request):
+            before = self.catalog.signature(GEN, variant.key)
+            if before is not None:
+                missed = self._missed() if before.state == PERMANENT else 0
+                content = General().to_json()
+                self._put(
+                    replace(
+                        before,
+                        state=NOT_REUSABLE,
+                        content=content,
+                        misses=before.misses + missed,
+                    )
+                )
+
+    def _put(self, signature: Signature) -> None:
+        self.transaction.put_signature(signature)
+
+
+def _is_large(stored: Sequence[Stored | None]) -> bool:
+    """Whether a lineage will be in files."""
+    return any(isinstance(one, Lineage) and one.num_rows > INLINE_ROWS for one in stored)
+
+
+def _lineages(stored: Sequence[Stored | None]) -> Lineages | None:
+    """Return captured lineages as such; None when one is in files."""
+    found: list[Lineage | None] = []
+    for one in stored:
+        if isinstance(one, Body) and not one.files:
+            found.append(unpack(one.header))
+        elif one is None or isinstance(one, Lineage):
+            found.append(one)
+        else:
+            return None
+    return tuple(found)

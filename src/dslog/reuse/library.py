@@ -1,0 +1,65 @@
+"""Ready signatures for numpy's structured functions, so that a first call hits too.
+
+They were generated from the capture rules and verified at many shapes by
+``scripts/make_reuse_library.py``; a test verifies them again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any
+
+from dslog.reuse.keys import read_key
+from dslog.reuse.knowledge import GEN, PERMANENT
+from dslog.store.records import Signature
+
+Json = Any
+
+PREFIX = "numpy."
+SOURCE = "library"
+
+
+@lru_cache(maxsize=1)
+def numpy_library() -> Mapping[str, Signature]:
+    """Return the signatures by key; the keys hold numpy's names without ``numpy.``."""
+    text = resources.files("dslog.reuse").joinpath("library.json").read_text(encoding="utf-8")
+    return MappingProxyType(read_library(json.loads(text)))
+
+
+def read_library(item: Json) -> dict[str, Signature]:
+    """Read a library: forms, each with the names and arguments of the calls that follow it."""
+    found = {}
+    for entry in item["forms"]:
+        content = json.dumps(
+            {
+                "calls": [],
+                "forms": entry["forms"],
+                "large": 0,
+                "solved": 0,
+                "seconds": 0.0,
+                "cells": 0,
+                "source": SOURCE,
+            },
+            separators=(",", ":"),
+        )
+        for key in entry["keys"]:
+            text = json.dumps(key, separators=(",", ":"), sort_keys=True)
+            found[text] = Signature(GEN, text, PERMANENT, content)
+    return found
+
+
+def library_key(key: str, *, trusted: bool) -> str | None:
+    """Return the key under which the library may know a call.
+
+    A plain name such as ``sum`` may mean anything; it is looked up only when the user said that
+    reuse may answer. ``numpy.sum`` means numpy's.
+    """
+    if not key.startswith(f'["{PREFIX}'):
+        return key if trusted else None
+    name, args, rest = read_key(key)
+    short = [name.removeprefix(PREFIX), args, rest]
+    return json.dumps(short, separators=(",", ":"), sort_keys=True)

@@ -1,11 +1,18 @@
-"""What every test shares: one real Spark session, hypothesis profiles, a clean environment."""
+"""What every test shares: one real Spark session, both engines, hypothesis profiles."""
 
 import os
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
+from dslog.compress.encoder import compress
 from dslog.engine import session
+from dslog.engine.ingest import compress_frame
+from dslog.engine.splitting import Options
+from dslog.relation.relation import column_names
+from dslog.sql import session as sql_session
 
 # `pytest --hypothesis-profile=deep` looks further, at other examples each time.
 settings.register_profile(
@@ -36,6 +43,52 @@ def spark():
         for name in os.environ:
             if name.startswith("DSLOG_"):
                 patch.delenv(name)
-        started = session.spark({"spark.master": "local[2]", "spark.sql.shuffle.partitions": 4})
+        started = sql_session.spark({"spark.master": "local[2]", "spark.sql.shuffle.partitions": 4})
     yield started
     session.stop()
+
+
+class LocalEngine:
+    """Compresses in this process."""
+
+    name = "local"
+
+    def compress(self, relation, out_shape, in_shape, method="auto"):
+        return compress(relation, out_shape, in_shape, method=method)
+
+    def examples(self, most):
+        """How many hypothesis examples a test may take."""
+        return most
+
+
+class SparkEngine:
+    """Compresses on Spark, in partitions small enough to have seams."""
+
+    name = "spark"
+
+    def __init__(self, session, root):
+        self._session = session
+        self._root = root
+
+    def compress(self, relation, out_shape, in_shape, method="auto", **options):
+        names = column_names(len(out_shape), len(in_shape))
+        if not names:  # Spark can't make a frame without columns out of Arrow
+            frame = self._session.range(len(relation)).select()
+        else:
+            columns = {name: np.asarray(relation)[:, k] for k, name in enumerate(names)}
+            frame = self._session.createDataFrame(pa.table(columns))
+        options = Options(method=method, **{"partitions": 3, **options})
+        return compress_frame(frame, out_shape, in_shape, self._root, options)
+
+    def examples(self, most):
+        """How many hypothesis examples a test may take: a job takes a quarter of a second."""
+        return max(most // 30, 1)
+
+
+@pytest.fixture(params=["local", "spark"])
+def engine(request, tmp_path_factory):
+    """Each engine in turn; a test with it runs on both."""
+    if request.param == "local":
+        return LocalEngine()
+    root = tmp_path_factory.mktemp("parts")
+    return SparkEngine(request.getfixturevalue("spark"), root)

@@ -67,6 +67,17 @@ def test_named_operation(name, method, orientation):
             assert found == brute(pairs, map(tuple, asked.indices().tolist()))
 
 
+@pytest.mark.parametrize("method", ["provrc", "auto"])
+@pytest.mark.parametrize("name", CASES)
+def test_every_engine(name, method, engine):
+    relation, out_shape, in_shape = CASES[name]
+    lineage = engine.compress(relation, out_shape, in_shape, method=method)
+    pairs = naive.pairs_of(relation, len(out_shape))
+    assert naive.pairs_of(lineage.to_relation(), len(out_shape)) == pairs
+    alone = compress(relation, out_shape, in_shape, method=method)
+    assert lineage.num_rows <= alone.num_rows + 3
+
+
 def test_diagonal_is_not_a_square():
     """The paper's prototype answers the square; the diagonal has as many cells as asked."""
     lineage = compress(*CASES["diagonal"])

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import dslog
 from dslog.testing import naive
 
-HALF = settings(max_examples=settings.default.max_examples // 2)  # there are many graphs
 SHAPES = st.lists(st.integers(1, 4), min_size=0, max_size=3).map(tuple)
 
 
@@ -83,17 +82,18 @@ def brute_force_walk(source, target, relations, cells, *, backward):
         reached = more
 
 
-def check_path(path, shapes, relations, cells):
+def check_path(path, shapes, relations, cells, engine):
     with filled(shapes, relations) as store:
         assert store.verify().ok
         expected = brute_force_path(path, relations, cells)
         for merge in (True, False):
-            found = store.prov_query(list(path), cells, merge=merge)
+            found = store.prov_query(list(path), cells, merge=merge, engine=engine.name)
             assert cells_of(found) == expected
             assert found.shape == shapes[path[-1]]
             assert found.exact
-            explained = store.explain(list(path), cells, merge=merge)
+            explained = store.explain(list(path), cells, merge=merge, engine=engine.name)
             assert explained.cells == len(expected)
+            assert {step.engine for step in explained.steps} == {engine.name}
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,14 @@ def check_path(path, shapes, relations, cells):
         (["BA"], "BAB"),
     ],
 )
-@HALF
-@given(data=st.data())
-def test_paths(arrows, path, data):
-    shapes, relations = data.draw(graphs(arrows))
-    check_path(path, shapes, relations, data.draw(some_cells(shapes[path[0]])))
+def test_paths(arrows, path, engine):
+    @settings(max_examples=engine.examples(settings.default.max_examples // 2))
+    @given(data=st.data())
+    def check(data):
+        shapes, relations = data.draw(graphs(arrows))
+        check_path(path, shapes, relations, data.draw(some_cells(shapes[path[0]])), engine)
+
+    check()
 
 
 @pytest.mark.parametrize(
@@ -131,18 +134,21 @@ def test_paths(arrows, path, data):
     ],
     ids="-".join,
 )
-@HALF
-@given(data=st.data())
-def test_every_path_of_a_graph(arrows, data):
-    shapes, relations = data.draw(graphs(arrows))
-    with filled(shapes, relations) as store:
-        cells = data.draw(some_cells(shapes["D"]))
-        found = store.backward("D", cells, to="A")
-        assert cells_of(found) == brute_force_walk("D", "A", relations, cells, backward=True)
-        cells = data.draw(some_cells(shapes["A"]))
-        found = store.forward("A", cells, to="D")
-        assert cells_of(found) == brute_force_walk("A", "D", relations, cells, backward=False)
-        assert found.shape == shapes["D"]
+def test_every_path_of_a_graph(arrows, engine):
+    @settings(max_examples=engine.examples(settings.default.max_examples // 2))
+    @given(data=st.data())
+    def check(data):
+        shapes, relations = data.draw(graphs(arrows))
+        with filled(shapes, relations) as store:
+            cells = data.draw(some_cells(shapes["D"]))
+            found = store.backward("D", cells, to="A", engine=engine.name)
+            assert cells_of(found) == brute_force_walk("D", "A", relations, cells, backward=True)
+            cells = data.draw(some_cells(shapes["A"]))
+            found = store.forward("A", cells, to="D", engine=engine.name)
+            assert cells_of(found) == brute_force_walk("A", "D", relations, cells, backward=False)
+            assert found.shape == shapes["D"]
+
+    check()
 
 
 def shift(n, by):

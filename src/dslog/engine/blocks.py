@@ -33,12 +33,15 @@ _GAIN = 4  # pairs that a compressed row must stand for to travel as one
 class Split:
     """How a relation is split: its packing, and the first numbers of all partitions but one.
 
-    ``combine`` is the least number of pairs that is worth compressing before the shuffle;
-    ``chunk`` pairs are held at a time in the first half, ``hold`` in the second.
+    ``unit`` numbers belong together, a row of the output array or one of its cells: they are cut
+    apart only where that can be mended. ``combine`` is the least number of pairs that is worth
+    compressing before the shuffle; ``chunk`` pairs are held at a time in the first half, ``hold``
+    in the second.
     """
 
     packing: Packing
     bounds: tuple[int, ...] = ()
+    unit: int = 1
     thorough: bool = True
     combine: int = 1 << 16
     chunk: int = 1 << 20
@@ -80,12 +83,21 @@ def chunks(batches: Iterable[I64], size: int) -> Iterator[I64]:
 
 
 def cut(chunk: I64, split: Split) -> Iterator[Block]:
-    """Sort a chunk of numbers and cut it into blocks, one or more for each partition it meets."""
+    """Sort a chunk of numbers and cut it into blocks, one or more for each partition it meets.
+
+    The first and the last unit of a chunk may go on in others, so they always travel as numbers:
+    half a unit could merge with what the other half does not.
+    """
     keys = sort_keys(chunk)
-    table = _combined(keys, split)
+    units = keys[:, 0] // split.unit
+    first, last = np.searchsorted(units, [units[0] + 1, units[-1]]).tolist()
+    table = _combined(keys[first:last], split)
     if table is None:
         yield from _slices(keys, keys[:, 0], KEYS, split)
         return
+    for edge in (keys[:first], keys[last:]):
+        yield from _slices(edge, edge[:, 0], KEYS, split)
+    table = _cut_rows(table, split)
     out_lo, _, in_lo, _ = table.bounds
     corner = split.packing.pack(np.concatenate([out_lo, in_lo], axis=1))
     order = np.argsort(corner[:, 0], kind="stable")
@@ -94,9 +106,9 @@ def cut(chunk: I64, split: Split) -> Iterator[Block]:
 
 
 def _combined(keys: I64, split: Split) -> Table | None:
-    """Return the chunk compressed, if that is worth it; windows are tried first."""
+    """Return numbers compressed, if that is worth it; windows are tried first."""
     n = len(keys)
-    if n < split.combine or not split.packing.sizes:
+    if n < max(split.combine, 1) or not split.packing.sizes:
         return None
     for start in (0, (n - _WINDOW) // 2) if n > 2 * _WINDOW else (0,):
         window = keys[start : start + _WINDOW]
@@ -104,6 +116,25 @@ def _combined(keys: I64, split: Split) -> Table | None:
             return None
     table = split.compress(keys)
     return table if len(table) * _GAIN <= n else None
+
+
+def _cut_rows(table: Table, split: Split) -> Table:
+    """Cut rows where partitions end, if that is between two rows of the output array."""
+    if not split.bounds or split.unit != split.packing.strides(split.packing.groups[0])[0]:
+        return table
+    cuts = np.unique([split.packing.first_output(bound) for bound in split.bounds])
+    lo, hi = table.out_lo[:, 0], table.out_hi[:, 0]
+    first = np.searchsorted(cuts, lo, "right")
+    copies = np.searchsorted(cuts, hi, "right") - first + 1
+    if (copies == 1).all():
+        return table
+    row = np.repeat(np.arange(len(table)), copies)
+    piece = first[row] + np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
+    edges = np.concatenate([[np.iinfo(np.int64).min], cuts, [np.iinfo(np.int64).max]])
+    rows = table.rows[row]
+    rows[:, 0] = np.maximum(rows[:, 0], edges[piece])
+    rows[:, table.num_out] = np.minimum(rows[:, table.num_out], edges[piece + 1] - 1)
+    return Table.plain(table.num_out, table.num_in, rows, table.ref[row])
 
 
 def _slices(rows: I64, position: I64, kind: int, split: Split) -> Iterator[Block]:

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dslog.compress.encoder import Method, encode_table
+from dslog.compress.encoder import encode_table
 from dslog.compress.provrc import provrc_ranges
 from dslog.engine.blocks import Split
 from dslog.engine.frames import explained, pack_frame
@@ -34,6 +33,7 @@ from dslog.engine.packing import Packing
 from dslog.engine.parts import Part, Parts, header_of, load_table, read_part, write_part
 from dslog.engine.progress import shown
 from dslog.engine.seams import join_folds, join_seams
+from dslog.engine.splitting import Options, partitions_for, plan_split
 from dslog.engine.tasks import BLOCKS, PIECES, PieceJob, compress_batches, cut_batches
 from dslog.errors import RelationError
 from dslog.lineage.lineage import Lineage
@@ -46,23 +46,6 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 _SAMPLE = 1 << 14  # pairs of the sample: partitions end up equal within a few percent
 _ONE_IN = 1 << 10
-_MOST_PARTITIONS = 1 << 16
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a relation is compressed on Spark.
-
-    ``collect_rows`` compressed rows may come to the driver; a partition should get ``pairs`` pairs
-    unless ``partitions`` fixes their number; ``chunk`` and ``combine`` are those of ``Split``.
-    """
-
-    method: Method = "auto"
-    collect_rows: int = 1_000_000
-    partitions: int | None = None
-    pairs: int = 1 << 22
-    chunk: int = 1 << 20
-    combine: int = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -146,14 +129,9 @@ def _plan(
     with shown(session, "sampling"):
         picked = hashed.where(f"h & {one_in - 1}L = 0").orderBy("h").limit(_SAMPLE).toArrow()
     rows = _estimate(picked.column("h").to_numpy(), one_in)
-    wanted = options.partitions or _partitions(rows, options.pairs, cores(session))
+    wanted = options.partitions or partitions_for(rows, options.pairs, cores(session))
     sample = np.sort(picked.column("k0").to_numpy())
-    at = np.arange(1, wanted) * len(sample) // wanted
-    bounds = sample[at].tolist() if len(sample) else []
-    if options.partitions is None:
-        bounds = sorted(set(bounds))
-    thorough = options.method == "provrc"
-    split = Split(packing, tuple(bounds), thorough, options.combine, options.chunk)
+    split = plan_split(sample, rows, wanted, packing, options)
     return split, rows
 
 
@@ -163,12 +141,6 @@ def _estimate(hashes: np.ndarray[tuple[int], np.dtype[np.int64]], one_in: int) -
         return len(hashes) * one_in
     share = (float(hashes.max()) + 2.0**63) / 2.0**64
     return int(len(hashes) * one_in / share)
-
-
-def _partitions(rows: int, pairs: int, cores: int) -> int:
-    """As many as the pairs need, and enough for the cores once there is something to share."""
-    enough = min(cores, rows // (1 << 18))
-    return min(max(math.ceil(rows / pairs), enough, 1), _MOST_PARTITIONS)
 
 
 def _run(keys: DataFrame, job: PieceJob) -> _Pieces:

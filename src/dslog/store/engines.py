@@ -15,12 +15,13 @@ from dslog.cells.selection import select
 from dslog.config import Config
 from dslog.engine.followers import LargeFollower, SharedLineage
 from dslog.engine.frames import is_frame
-from dslog.engine.ingest import Options, compress_frame, compress_path, relation_rows
+from dslog.engine.ingest import compress_frame, compress_path, relation_rows
 from dslog.engine.parts import Parts
 from dslog.engine.plan import Limits
 from dslog.engine.session import spark
 from dslog.engine.spark_cells import read_cells
 from dslog.engine.spark_join import SparkJoins
+from dslog.engine.splitting import Options
 from dslog.lineage.lineage import Lineage
 from dslog.query.edges import Edge
 from dslog.query.follow import Cells, Follower, Load

@@ -12,6 +12,7 @@ from dslog.compress.encoder import compress, encode_table
 from dslog.compress.folds import fold
 from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.engine import blocks as blocks_module
+from dslog.engine import splitting
 from dslog.engine.blocks import ROWS, Gathered, Split, chunks, cut
 from dslog.engine.packing import Packing, sort_keys
 from dslog.engine.seams import fold_rows, join_folds, join_seams, split_seam
@@ -22,13 +23,22 @@ from dslog.testing import operations as ops
 from dslog.testing.strategies import relations
 
 
-def distributed(relation, out_shape, in_shape, *, parts, chunk, combine=1 << 16, hold=1 << 24):
-    """Do what the Spark job does, in process; return the joined table and how blocks travelled."""
+def distributed(
+    relation, out_shape, in_shape, *, parts, chunk, combine=1 << 16, hold=1 << 24, anywhere=False
+):
+    """Do what the Spark job does, in process; return the joined table and how blocks travelled.
+
+    ``anywhere`` cuts within output cells too, as only very large cells are.
+    """
     packing = Packing(tuple(out_shape), tuple(in_shape))
     keys = packing.pack(np.asarray(relation, np.int64))
     options = Options(partitions=parts, combine=combine, chunk=chunk, method="provrc")
     split = plan_split(np.sort(keys[:, 0]), len(keys), parts, packing, options)
     split = replace(split, hold=hold)
+    if anywhere and len(keys):
+        ordered = np.sort(keys[:, 0])
+        bounds = ordered[np.arange(1, parts) * len(ordered) // parts]
+        split = replace(split, bounds=tuple(bounds.tolist()), unit=1)
     gathered = [Gathered(split) for _ in range(split.parts)]
     kinds = set()
     for some in chunks([keys], 1) if chunk == 0 else chunks(np.array_split(keys, 5), chunk):
@@ -48,10 +58,19 @@ def distributed(relation, out_shape, in_shape, *, parts, chunk, combine=1 << 16,
     parts=st.sampled_from([1, 2, 7, 64]),
     chunk=st.sampled_from([1, 3, 1000]),
     combine=st.sampled_from([1, 1 << 16]),
+    anywhere=st.booleans(),
 )
-def test_any_cut_says_what_the_relation_says(case, parts, chunk, combine):
+def test_any_cut_says_what_the_relation_says(case, parts, chunk, combine, anywhere):
     relation, out_shape, in_shape = case
-    table, _ = distributed(relation, out_shape, in_shape, parts=parts, chunk=chunk, combine=combine)
+    table, _ = distributed(
+        relation,
+        out_shape,
+        in_shape,
+        parts=parts,
+        chunk=chunk,
+        combine=combine,
+        anywhere=anywhere,
+    )
     found = Lineage.of_table(out_shape, in_shape, table).to_relation()
     expected = compress(relation, out_shape, in_shape, method="provrc").to_relation()
     np.testing.assert_array_equal(found, expected)
@@ -73,10 +92,11 @@ def elementwise(height, width, gap):
     return pairs[np.arange(len(pairs)) % gap != 7]
 
 
+@pytest.mark.parametrize("anywhere", [True, False])
 @pytest.mark.parametrize("parts", [2, 7, 64])
-def test_seams_cost_no_rows(parts):
+def test_seams_cost_no_rows(parts, anywhere):
     relation = elementwise(60, 50, 101)
-    table, _ = distributed(relation, (60, 50), (60, 50), parts=parts, chunk=700)
+    table, _ = distributed(relation, (60, 50), (60, 50), parts=parts, chunk=700, anywhere=anywhere)
     alone = provrc(relation, (60, 50), (60, 50))
     assert len(table) <= len(alone) + 3
 
@@ -204,3 +224,36 @@ def test_joined_folds_mean_the_same(base, step, counts, drop):
 def test_short_tables_are_left_as_they_are():
     table = provrc(flip(100), (100,), (100,))
     assert fold_rows(table) is table
+
+
+def keys_of(relation, out_shape, in_shape):
+    packing = Packing(out_shape, in_shape)
+    return packing, np.sort(packing.pack(relation)[:, 0])
+
+
+def test_partitions_end_with_rows_of_the_array():
+    packing, keys = keys_of(elementwise(600, 500, 101), (600, 500), (600, 500))
+    split = plan_split(keys[::10], len(keys), 7, packing, Options())
+    assert split.unit == 500 * 600 * 500
+    assert all(bound % split.unit == 0 for bound in split.bounds)
+    assert len(split.bounds) == 6
+
+
+def test_partitions_of_long_rows_end_with_cells(monkeypatch):
+    monkeypatch.setattr(splitting, "_SMALL", 1)
+    packing, keys = keys_of(elementwise(2, 50_000, 101), (2, 50_000), (2, 50_000))
+    split = plan_split(keys[::10], len(keys), 7, packing, Options())
+    assert split.unit == 2 * 50_000
+    assert len(split.bounds) == 6
+
+
+def test_a_cell_with_half_of_the_pairs_is_cut(monkeypatch):
+    monkeypatch.setattr(splitting, "_SMALL", 1)
+    n = 50_000
+    heavy = np.stack([np.full(n, 7), np.arange(n)], axis=1)
+    other = np.stack([np.arange(n), np.arange(n)], axis=1)
+    packing, keys = keys_of(np.concatenate([heavy, other]), (n,), (n,))
+    split = plan_split(keys[::10], len(keys), 8, packing, Options())
+    assert split.unit == 1
+    sizes = np.diff(np.searchsorted(keys, [0, *split.bounds, n * n]))
+    assert sizes.max() < 1.2 * len(keys) / 8

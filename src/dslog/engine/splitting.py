@@ -20,6 +20,7 @@ from dslog.engine.packing import Packing
 I64 = npt.NDArray[np.int64]
 _MOST_PARTITIONS = 1 << 16
 _UNEVEN = 1.5  # times its share that a partition may get for the sake of a good place to cut
+_SMALL = 1 << 18  # pairs of a partition that is not worth making smaller
 _UNITS = 8  # units that a chunk should hold
 
 
@@ -55,8 +56,9 @@ def plan_split(sample: I64, rows: int, wanted: int, packing: Packing, options: O
     for stride in _strides(packing):
         rounded = _bounds(sample, wanted, stride)
         units = int(sample[-1] // stride - sample[0] // stride) + 1 if len(sample) else 1
-        even = _largest(sample, rounded) <= max(_UNEVEN * len(sample) / wanted, 1)
-        if even and rows <= units * options.chunk / _UNITS:
+        largest = _largest(sample, rounded) * rows / max(len(sample), 1)
+        even = largest <= max(_UNEVEN * rows / wanted, _SMALL)
+        if even and rows <= max(units * options.chunk / _UNITS, _SMALL):
             bounds, unit = rounded, stride
             break
     if options.partitions is None:

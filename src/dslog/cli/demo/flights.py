@@ -112,7 +112,7 @@ def _store(
     sizes = []
     for out, in_, name in (("arrived", "flights", "filter"), ("delays", "arrived", "group")):
         path = scratch / name
-        info = store.lineage(out, in_, path)
+        info = store.lineage(out, in_, path, engine="spark")
         files = sorted(path.glob("*.parquet"))
         pairs = sum(pq.read_metadata(file).num_rows for file in files)
         parquet = sum(file.stat().st_size for file in files)

@@ -14,6 +14,7 @@ from tracked_shadow import cell, cells
 
 import dslog
 from dslog.capture.numpy import session as session_module
+from dslog.store.sqlite import SqliteTransaction
 
 
 @pytest.fixture
@@ -167,6 +168,21 @@ def _fail(*_):
     raise OSError("no space left on device")
 
 
+def test_large_lineage_goes_to_files(store, monkeypatch):
+    x = store.track(np.random.default_rng(0).random(5000), "A")
+    y = np.sort(x)
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteTransaction, "add_operation", _fail)
+        with pytest.raises(OSError, match="no space"):
+            store.flush()
+    assert store.gc(force=True).files == 0  # what was written went with the commit
+    smallest = int(np.asarray(x).argmin())
+    assert cell(store, y, (0,), "A") == [(smallest,)]
+    (stored,) = [info for info in store.lineages() if info.out == y.name]
+    assert stored.where == "files"
+    assert store.verify().ok
+
+
 def test_a_store_that_is_never_closed_is_complete_at_the_end(tmp_path):
     code = f"""
         import numpy as np, dslog
@@ -275,6 +291,11 @@ def test_values_are_kept_on_demand(store):
     z = store.track(np.zeros(2), "Z") + 1
     with pytest.raises(dslog.NotFoundError, match="keep_values"):
         store.values(z.name)
+    with dslog.operation("twice", store) as op:
+        inside = x * 3
+        outside = inside + 1
+        op.keep(outside)
+    assert store.values(outside.name).tolist() == [22, 4, 7]
     with dslog.open(store.path, "r") as other:
         assert other.values("B").tolist() == [0, 2, 4]
     with dslog.open(":memory:") as memory:

@@ -215,7 +215,8 @@ def short_name(name: str) -> str:
 
 def _suffix(name: str) -> str:
     """Return what the names of an operation's results end in: ``svd``, ``add_reduce``."""
-    parts = [part for part in short_name(name).split(".") if part not in _MODULES]
+    *modules, last = short_name(name).split(".")
+    parts = [part for part in modules if part not in _MODULES] + [last]
     return re.sub(r"\W+", "_", "_".join(parts)).strip("_") or "result"
 
 

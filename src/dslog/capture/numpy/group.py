@@ -102,9 +102,18 @@ class Group:
         lineages = None if failed else self._composed(outputs)
         if lineages is None:
             self._record_steps(outputs)
-            return
-        if not outputs:
-            return
+        elif outputs:
+            self._record_whole(outputs, lineages, args)
+        inside = (node for step in self._steps for node in step.outputs if node.owner is self)
+        self.session.forget(inside)
+
+    def _record_whole(
+        self,
+        outputs: Sequence[Node],
+        lineages: Sequence[Mapping[Node, Either]],
+        args: Mapping[str, object],
+    ) -> None:
+        """Record one operation from everything outside to the outputs."""
         sources = list(dict.fromkeys(source for row in lineages for source in row))
         rows: Lineages = tuple(
             tuple(as_lineage(row[s]) if s in row else None for s in sources) for row in lineages

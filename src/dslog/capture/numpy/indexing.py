@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,6 @@ class Plan:
     at: int
     axes: tuple[int, ...]
     picks: tuple[I64, ...]
-    arrays: tuple[tuple[int, Shape], ...]  # per integer array: its place in the key, its shape
 
     @property
     def block_axes(self) -> tuple[int, ...]:
@@ -96,50 +95,67 @@ def plan_key(shape: Shape, key: Any) -> Plan | None:
     items = [_read(item) for item in as_tuple(key)]
     if any(item is _ODD for item in items) or not any(isinstance(i, np.ndarray) for i in items):
         return None
-    used = sum(_width(item) for item in items)
     if not any(item is Ellipsis for item in items):
         items.append(Ellipsis)
-    slices: list[Slice] = []
-    axes: list[int] = []
-    picks: list[I64] = []
-    arrays: list[tuple[int, Shape]] = []
-    places: list[int] = []  # among the items, of what picks
-    at = axis = 0
+    reader = _KeyReader(shape, len(shape) - sum(_width(item) for item in items))
     for place, item in enumerate(items):
+        reader.read(place, item)
+    return reader.plan()
+
+
+@dataclass(slots=True)
+class _KeyReader:
+    """Goes along the items of a key and the axes of an array."""
+
+    shape: Shape
+    rest: int  # axes that the ellipsis stands for
+    axis: int = 0
+    at: int = 0  # where the first array stands among the result's slices
+    slices: list[Slice] = field(default_factory=list)
+    axes: list[int] = field(default_factory=list)
+    picks: list[I64] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)  # in the key, of what picks
+
+    def read(self, place: int, item: Any) -> None:
         if item is Ellipsis:
-            span = range(axis, axis + len(shape) - used)
-            slices += [Slice(shape[a], a, 0, 1) for a in span]
-            axis += len(span)
+            for _ in range(self.rest):
+                self._slice(slice(None))
         elif item is np.newaxis:
-            slices.append(Slice(1))
+            self.slices.append(Slice(1))
         elif isinstance(item, slice):
-            reach = range(*item.indices(shape[axis]))
-            slices.append(Slice(len(reach), axis, reach.start, reach.step))
-            axis += 1
+            self._slice(item)
         else:
-            at = len(slices) if not places else at
-            places.append(place)
-            if isinstance(item, np.ndarray) and item.dtype.kind != "b":
-                arrays.append((place, item.shape))
-            for indices in _indices(item):
-                size = shape[axis]
-                axes.append(axis)
-                picks.append(np.where(indices < 0, indices + size, indices))
-                axis += 1
-    if places[-1] - places[0] + 1 != len(places):
-        at = 0  # numpy puts the block first when slices stand between arrays
-    block = np.broadcast_shapes(*(pick.shape for pick in picks))
-    sizes = [s.size for s in slices]
-    result = (*sizes[:at], *block, *sizes[at:])
-    return Plan(
-        result,
-        tuple(slices),
-        block,
-        at,
-        tuple(axes),
-        tuple(np.broadcast_to(pick, block) for pick in picks),
-        tuple(arrays),
-    )
+            self._pick(place, item)
+
+    def _slice(self, item: slice) -> None:
+        reach = range(*item.indices(self.shape[self.axis]))
+        self.slices.append(Slice(len(reach), self.axis, reach.start, reach.step))
+        self.axis += 1
+
+    def _pick(self, place: int, item: Any) -> None:
+        if not self.places:
+            self.at = len(self.slices)
+        self.places.append(place)
+        for indices in _indices(item):
+            size = self.shape[self.axis]
+            self.axes.append(self.axis)
+            self.picks.append(np.where(indices < 0, indices + size, indices))
+            self.axis += 1
+
+    def plan(self) -> Plan:
+        """Return what was read; numpy puts the block first when slices stand between arrays."""
+        together = self.places[-1] - self.places[0] + 1 == len(self.places)
+        at = self.at if together else 0
+        block = np.broadcast_shapes(*(pick.shape for pick in self.picks))
+        sizes = [piece.size for piece in self.slices]
+        return Plan(
+            (*sizes[:at], *block, *sizes[at:]),
+            tuple(self.slices),
+            block,
+            at,
+            tuple(self.axes),
+            tuple(np.broadcast_to(pick, block) for pick in self.picks),
+        )
 
 
 def _read(item: Any) -> Any:

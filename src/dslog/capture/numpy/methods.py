@@ -6,7 +6,7 @@ Those that numpy has no function for (``astype``, ``flatten`` ...) have their ru
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -156,7 +156,7 @@ class Methods(Tracked):
             return self
         return swapped
 
-    def setfield(self, value: Any, dtype: Any, offset: int = 0) -> None:
+    def setfield(self, value: Any, dtype: Any, offset: SupportsIndex = 0) -> None:
         """See ``numpy.ndarray.setfield``."""
         self.getfield(dtype, offset)[...] = value
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dslog.capture.numpy.call import Array, Lineages
 from dslog.capture.numpy.keeping import Keeper
@@ -140,6 +140,12 @@ class Session:
         """Keep what a node holds now, once it is in the store."""
         with self._lock:
             self._values[node] = values.copy()
+
+    def forget(self, nodes: Iterable[Node]) -> None:
+        """Let go of the values of nodes that will never be stored."""
+        with self._lock:
+            for node in nodes:
+                self._values.pop(node, None)
 
     def _save_values(self) -> None:
         for node in [node for node in self._values if node.stored]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +22,13 @@ from dslog.lineage.table import Table
 I64 = npt.NDArray[np.int64]
 
 
+@lru_cache(maxsize=1024)
 def identity(shape: Shape) -> Lineage:
     """Each cell from the cell in the same place."""
     return affine(shape, shape, [0] * len(shape), np.eye(len(shape), dtype=np.int64))
 
 
+@lru_cache(maxsize=1024)
 def all_to_all(out_shape: Shape, in_shape: Shape, *, exact: bool = True) -> Lineage:
     """Each output cell from every input cell."""
     if not math.prod(out_shape) or not math.prod(in_shape):
@@ -36,6 +39,7 @@ def all_to_all(out_shape: Shape, in_shape: Shape, *, exact: bool = True) -> Line
     return Lineage.of_table(out_shape, in_shape, table, exact=exact)
 
 
+@lru_cache(maxsize=1024)
 def same_order(out_shape: Shape, in_shape: Shape) -> Lineage:
     """Each cell from the cell at the same place in C order: a reshape."""
     if out_shape == in_shape:

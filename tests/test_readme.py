@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import dslog
 from dslog.cli.main import app
 
 ROOT = Path(__file__).parent.parent
@@ -83,7 +84,7 @@ def test_examples(path, tmp_path, monkeypatch):
             for command, shown, output in run_console(block):
                 assert same(shown, output), f"{where}: dslog {command}\nprints:\n{output}"
     for value in names.values():
-        if hasattr(value, "close"):
+        if isinstance(value, dslog.Store):
             value.close()
 
 

@@ -1,6 +1,6 @@
 """Operations as calls, the way one would write them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dslog.cli.wording import shape_text
@@ -62,7 +62,7 @@ def _complex(parts: Sequence[Any]) -> str:
     return f"{real}+{imaginary}j"
 
 
-_SPECIAL = {
+_SPECIAL: dict[str, Callable[[Any], str]] = {
     "$slice": _slice,
     "$array": _array,
     "$complex": _complex,

@@ -11,17 +11,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from dslog.capture.numpy.call import Array
 from dslog.capture.numpy.keeping import Keeper
 from dslog.capture.numpy.session import Session
 from dslog.capture.numpy.track import track
 from dslog.capture.numpy.tracked import TrackedArray
+from dslog.engine.frames import is_frame
 from dslog.store.batch import Batch
 from dslog.store.catalog import Transaction
 from dslog.store.sqlite import SqliteCatalog
 from dslog.store.store import Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dslog.capture.spark.frame import TrackedFrame
+    from dslog.capture.spark.nodes import Tracker
 
 VALUES = "values"
 
@@ -35,21 +43,36 @@ class TrackingStore(Store):
 
     def __init__(self, path: str | PathLike[str], mode: str = "a", **seams: Any) -> None:
         super().__init__(path, mode, **seams)
-        self._keeper = Keeper(self._path / VALUES if self._path else None)
+        values = self._path / VALUES if self._path else None
+        self._keeper = Keeper(values)
         self.session = Session(Batch(self._catalog, self._files), self._keeper)
-        complete = CompleteCatalog(self._catalog, self.session.flush)
+        self._waiting = Waiting(self.session, values)
+        complete = CompleteCatalog(self._catalog, self._waiting.flush)
         self._catalog = cast("SqliteCatalog", complete)
         self._registrar = replace(self._registrar, catalog=self._catalog)
-        self._rescue = weakref.finalize(self, self.session.close)
+        self._rescue = weakref.finalize(self, self._waiting.close)
+
+    @overload
+    def track(
+        self, values: DataFrame, name: str | None = None, *, keep_values: bool = False
+    ) -> TrackedFrame: ...
+
+    @overload
+    def track(
+        self, values: Any, name: str | None = None, *, keep_values: bool = False
+    ) -> TrackedArray: ...
 
     def track(
         self, values: Any, name: str | None = None, *, keep_values: bool = False
-    ) -> TrackedArray:
+    ) -> TrackedArray | TrackedFrame:
         """Return values as an array whose lineage is recorded, called ``name`` in this store.
 
-        Without a name the array gets one: ``array``, ``array_2`` ... The values are not stored;
-        with ``keep_values`` they are, and those of everything that is made of them.
+        A Spark DataFrame becomes a tracked frame, anything else a tracked array. Without a name it
+        gets one: ``array``, ``array_2`` ... The values are not stored; with ``keep_values`` they
+        are, and those of everything that is made of them.
         """
+        if is_frame(values):
+            return self._waiting.track_frame(values, name, keep_values=keep_values)
         return track(self.session, values, name, keep_values=keep_values)
 
     def values(self, name: str) -> Array:
@@ -59,12 +82,47 @@ class TrackingStore(Store):
 
     def flush(self) -> None:
         """Commit what was captured so far; queries and ``close`` do that by themselves."""
-        self.session.flush()
+        self._waiting.flush()
 
     def close(self) -> None:
         """Commit what was captured and close the store; closing twice is fine."""
         self._rescue()
         super().close()
+
+
+class Waiting:
+    """What waits to be committed: numpy's operations, and frames whose lineage is to be computed.
+
+    It knows nothing of the store, so a store that nobody holds any more can still be closed.
+    """
+
+    def __init__(self, session: Session, values: Path | None) -> None:
+        self._session = session
+        self._values = values
+        self.frames: Tracker | None = None
+
+    def track_frame(self, frame: DataFrame, name: str | None, *, keep_values: bool) -> TrackedFrame:
+        """Track a Spark DataFrame; only now is Spark's side of tracking imported."""
+        from dslog.capture.spark.frame import track_frame  # noqa: PLC0415
+        from dslog.capture.spark.nodes import Tracker  # noqa: PLC0415
+
+        if self.frames is None:
+            self.frames = Tracker(self._session, self._values)
+        return track_frame(self.frames, frame, name, keep_values=keep_values)
+
+    def flush(self) -> None:
+        """Compute the lineage of frames and commit everything."""
+        if self.frames is not None:
+            self.frames.flush()
+        self._session.flush()
+
+    def close(self) -> None:
+        """Commit everything; from here on, results of what was tracked are plain."""
+        try:
+            if self.frames is not None and not self._session.closed:
+                self.frames.flush()
+        finally:
+            self._session.close()
 
 
 class CompleteCatalog:

@@ -1,0 +1,173 @@
+"""What every tracked frame has: a table of the lineage graph, a DataFrame, and a trail to its rows.
+
+Nothing is computed until it is needed: by an action, by a question to the store, or by a step that
+needs the positions of rows (a sort, a window). Then one pass of Spark gives the row lineage of all
+steps since rows were last numbered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+from urllib.parse import quote
+
+from pyspark.sql import DataFrame
+
+from dslog.capture.spark.nodes import Input, Origin, TableNode, Tracker
+from dslog.capture.spark.ordering import fix_order, in_order
+from dslog.capture.spark.products import Pairs
+from dslog.capture.spark.rows import RowSet, Trail, numbered, present, visible
+from dslog.capture.spark.tracing import trace
+
+Data = tuple[DataFrame, Trail]
+
+
+class Frame:
+    """A DataFrame whose lineage is recorded.
+
+    ``data`` is a DataFrame with hidden columns and the trail that reads them, or a function that
+    computes both when they are first needed; ``planned`` is then the DataFrame as it will be, to
+    answer for columns and types.
+    """
+
+    def __init__(
+        self,
+        tracker: Tracker,
+        table: TableNode,
+        data: Data | Callable[[], Data],
+        planned: DataFrame | None = None,
+    ) -> None:
+        self.tracker = tracker
+        self.table = table
+        self._data = data
+        self._planned = planned
+        tracker.due(self)
+
+    # what it is
+
+    @property
+    def name(self) -> str:
+        """The name of this table in the store."""
+        return self.table.node.name
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        return list(self.table.columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns; this computes the lineage, if it was not yet."""
+        self.record()
+        return self.table.shape
+
+    @property
+    def df(self) -> DataFrame:
+        """The DataFrame without tracking: what is done to it is not recorded."""
+        if callable(self._data) and self._planned is not None:
+            return visible(self._planned)
+        frame, trail = self.data
+        return visible(present(frame, trail))
+
+    def named(self, name: str) -> Self:
+        """Give this table a name in the store and return it."""
+        if not self.tracker.session.rename(self.table.node, name):
+            pairs = frozenset((c, c) for c in range(len(self.columns)))
+            self.table = self.tracker.table(
+                name,
+                self.table.columns,
+                self.table.rows,
+                Origin("named", {}, (Input(self.table, ((None, pairs),)),)),
+            )
+            self.tracker.session.rename(self.table.node, name)
+            self.tracker.due(self)
+        return self
+
+    # how it works
+
+    @property
+    def data(self) -> Data:
+        """The DataFrame with its hidden columns, and the trail."""
+        if callable(self._data):
+            self._data = self._data()
+        return self._data
+
+    def record(self) -> None:
+        """Compute the lineage of this frame and of all it comes from, and hand it to the store."""
+        with self.tracker.lock:
+            if not self.table.recorded and not self.tracker.session.closed:
+                frame, trail = self.data
+                trace(frame, trail)
+                self.tracker.record(self.table)
+                self._save()
+            self.tracker.alive[self.name] = self
+
+    def ordered(self) -> DataFrame:
+        """The untracked DataFrame, its rows in the order of their positions."""
+        frame, trail = self.data
+        return visible(in_order(present(frame, trail), trail))
+
+    def _save(self) -> None:
+        """Write the values into the store's folder, if they are to be kept."""
+        directory = self.tracker.values
+        if self.table.keep and directory is not None:
+            path = directory / f"{quote(self.name, safe='')}.parquet"
+            self.ordered().write.mode("overwrite").parquet(str(path))
+
+    def settle(self) -> Data:
+        """Give rows positions: keep the DataFrame as it is, in order, with one id per row."""
+        with self.tracker.lock:
+            frame, trail = self.data
+            if not trail.numbered:
+                with kept(frame, trail):
+                    trace(frame, trail)
+                    ordered = in_order(present(frame, trail), trail)
+                    fixed, one = fix_order(ordered)
+                old = [i.column for i in trail.ids]
+                self._data = fixed.drop(*old), numbered(trail.rows, one)
+            return self.data
+
+    def follow(
+        self,
+        op: str,
+        frame: DataFrame,
+        trail: Trail,
+        columns: Sequence[str],
+        inputs: Sequence[Input],
+        args: Mapping[str, object],
+    ) -> Self:
+        """Make the frame that a step gives."""
+        origin = Origin(op, args, tuple(inputs))
+        return self._make(origin, columns, trail.rows, (frame, trail))
+
+    def keep_rows(
+        self, op: str, frame: DataFrame, columns: Sequence[str], pairs: Pairs, args: dict[str, Any]
+    ) -> Self:
+        """Make the frame of a step that changes columns alone."""
+        read = Input(self.table, ((None, pairs),))
+        return self.follow(op, frame, self.data[1], columns, [read], args)
+
+    def _make(
+        self,
+        origin: Origin,
+        columns: Sequence[str],
+        rows: RowSet,
+        data: Data | Callable[[], Data],
+        planned: DataFrame | None = None,
+    ) -> Self:
+        table = self.tracker.table(self.table.node.base, tuple(columns), rows, origin)
+        return type(self)(self.tracker, table, data, planned)
+
+
+@contextmanager
+def kept(frame: DataFrame, trail: Trail) -> Iterator[None]:
+    """Keep what a DataFrame gives while several jobs read it, if computing it again is work."""
+    if not any(step.other is not None for step in trail.steps) or frame.is_cached:
+        yield
+        return
+    frame.persist()
+    try:
+        yield
+    finally:
+        frame.unpersist()

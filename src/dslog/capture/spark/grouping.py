@@ -1,0 +1,173 @@
+"""How rows fall into groups, and the lineage of what is made of each group.
+
+Groups are numbered by their first row. The rows to be grouped are computed once, with the columns
+that are needed, and kept while two jobs read them: one gives the groups, in order; the other joins
+every row with the number of its group, which is the lineage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from dslog.capture.spark.base import Data, kept
+from dslog.capture.spark.java import column_at
+from dslog.capture.spark.ordering import fix_order
+from dslog.capture.spark.products import RowMap
+from dslog.capture.spark.rows import (
+    HIDDEN,
+    Id,
+    RowSet,
+    Trail,
+    fresh_column,
+    is_hidden,
+    numbered,
+    present,
+)
+from dslog.capture.spark.tracing import Tap, trace
+from dslog.lineage.table import Table
+
+FIRST = f"{HIDDEN}first"
+BROADCAST = 1_000_000
+"""Groups up to which every executor gets the numbers of all of them."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A link between rows and the group's row, besides the one of all rows with their group.
+
+    ``column`` is computed per row and holds the output's column; ``flag`` is computed per row,
+    beside the columns of its group, and says for which rows the link holds.
+    """
+
+    link: str
+    column: Column | None = None
+    flag: Column | None = None
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Rows with their ids, those that ended too, and what groups them."""
+
+    rows: DataFrame
+    trail: Trail
+    keys: Sequence[Column]
+    marks: Sequence[Mark] = ()
+
+    @property
+    def present(self) -> DataFrame:
+        """The rows that are there."""
+        return present(self.rows, self.trail)
+
+    @property
+    def first(self) -> Column:
+        """The aggregate that orders groups."""
+        return F.min(self.trail.ids[0].column).alias(FIRST)
+
+    def with_first(self, groups: DataFrame) -> DataFrame:
+        """Give groups, whose columns begin with the keys, what orders them."""
+        if not self.keys:
+            return groups.withColumn(FIRST, F.lit(0).cast("long"))
+        found = self.present.groupBy(*self.keys).agg(self.first)
+        names = [fresh_column("key") for _ in self.keys]
+        renamed = [column_at(found, place).alias(name) for place, name in enumerate(names)]
+        same = F.lit(True)
+        for place, name in enumerate(names):
+            same = same & column_at(groups, place).eqNullSafe(F.col(name))
+        return groups.join(found.select(*renamed, FIRST), same).drop(*names)
+
+
+def number_groups(groups: DataFrame, grouping: Grouping, rows: RowSet) -> Callable[[], Data]:
+    """Return what computes groups in order, and the lineage of ``rows``, which they are.
+
+    The columns of ``groups`` begin with the keys, and ``FIRST`` is among them.
+    """
+
+    def compute() -> Data:
+        fixed, one = compute_groups(groups, grouping, rows)
+        hidden = [name for name in fixed.columns if is_hidden(name) and name != one.column]
+        return fixed.drop(*hidden), numbered(rows, one)
+
+    return compute
+
+
+def compute_groups(groups: DataFrame, grouping: Grouping, rows: RowSet) -> tuple[DataFrame, Id]:
+    """Compute groups in order, with all their columns, and fill in the lineage of ``rows``."""
+    with kept(grouping.rows, grouping.trail):
+        fixed, one = fix_order(_sorted(groups, grouping))
+        rows.count = one.numbering.total
+        if grouping.keys:
+            _link_by_keys(fixed, one, grouping, rows)
+        else:
+            _link_all(grouping, rows)
+    return fixed, one
+
+
+def _sorted(groups: DataFrame, grouping: Grouping) -> DataFrame:
+    numbering = grouping.trail.ids[0].numbering
+    keys = [column_at(groups, place).asc() for place in range(len(grouping.keys))]
+    parts, bucket = 1, F.lit(0)
+    if numbering.buckets > 1:  # groups of rows without a first id come last
+        parts = numbering.buckets + 1
+        bucket = F.coalesce(numbering.bucket(F.col(FIRST)), F.lit(numbering.buckets))
+    ordered = groups.repartitionById(parts, bucket.cast("int"))
+    return ordered.sortWithinPartitions(F.col(FIRST).asc_nulls_last(), *keys)
+
+
+def _link_by_keys(fixed: DataFrame, one: Id, grouping: Grouping, rows: RowSet) -> None:
+    """Join rows with the numbers of their groups, and read off the links."""
+    number = fresh_column()
+    marks = {mark.link: fresh_column("mark") for mark in grouping.marks if mark.column is not None}
+    joined = _with_numbers(fixed, one, number, grouping, marks)
+    taps = [Tap(((number, one.numbering),))]
+    for mark in grouping.marks:
+        flag = None
+        if mark.flag is not None:
+            flag = fresh_column("flag")
+            joined = joined.withColumn(flag, mark.flag.cast("long"))
+        cell = ((marks[mark.link], None),) if mark.link in marks else ()
+        taps.append(Tap(((number, one.numbering), *cell), flag))
+    links = ["group", *(mark.link for mark in grouping.marks)]
+    for link, found in zip(links, trace(joined, grouping.trail, taps), strict=True):
+        rows.maps[link] = found
+
+
+def _with_numbers(
+    fixed: DataFrame, one: Id, number: str, grouping: Grouping, marks: Mapping[str, str]
+) -> DataFrame:
+    """Give rows, those that ended too, the number of their group and the columns of marks."""
+    trail = grouping.trail
+    keys = {fresh_column("key"): key for key in grouping.keys}
+    computed = dict(keys)
+    for mark in grouping.marks:
+        if mark.column is not None:
+            computed[marks[mark.link]] = mark.column
+    if trail.ends:
+        computed = {name: F.when(trail.alive, column) for name, column in computed.items()}
+    rows = grouping.rows.select(*trail.columns, *(c.alias(name) for name, c in computed.items()))
+    groups = {fresh_column("group"): column_at(fixed, place) for place in range(len(keys))}
+    extra = [name for name in fixed.columns if is_hidden(name) and name != one.column]
+    numbers = fixed.select(
+        *(column.alias(name) for name, column in groups.items()),
+        *extra,
+        F.col(one.column).alias(number),
+    )
+    if one.numbering.total <= BROADCAST:
+        numbers = F.broadcast(numbers)
+    same = F.lit(True)
+    for key, group in zip(keys, groups, strict=True):
+        same = same & F.col(key).eqNullSafe(F.col(group))
+    return rows.join(numbers, same, "left")
+
+
+def _link_all(grouping: Grouping, rows: RowSet) -> None:
+    """Without keys there is one group of all rows: only their number is needed."""
+    trace(grouping.rows, grouping.trail)
+    count = grouping.trail.rows.count or 0
+    table = np.array([[0, count - 1, 0, 0]] if count else np.zeros((0, 4)), np.int64)
+    refs = np.full((len(table), 1), -1, np.int64)
+    rows.maps["group"] = RowMap(Table.plain(1, 1, table, refs), forward=True)

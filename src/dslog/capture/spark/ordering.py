@@ -1,0 +1,66 @@
+"""Put the rows of a DataFrame in the order of their positions, and number rows anew."""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from dslog.capture.spark.java import physical
+from dslog.capture.spark.numbering import SHIFT, Numbering
+from dslog.capture.spark.rows import Id, Trail, fresh_column
+
+_MOVED = re.compile(r"(?<!Broadcast)Exchange|BuildLeft|CartesianProduct|\bCoalesce \d")
+"""What in a physical plan means that rows may not come in the order of their first id."""
+
+
+def moves_rows(frame: DataFrame) -> bool:
+    """Whether Spark may hand out the rows of a DataFrame in another order than it read them."""
+    return _MOVED.search(physical(frame)) is not None
+
+
+def in_order(frame: DataFrame, trail: Trail, *, moved: bool | None = None) -> DataFrame:
+    """Return the DataFrame with sorted partitions that follow each other."""
+    moved = moves_rows(frame) if moved is None else moved
+    if moved:
+        first = trail.ids[0].numbering
+        bucket, buckets = first.bucket(F.col(trail.ids[0].column)), first.buckets
+        if len(trail.ids) > 1:  # rows without a first id, of a right or full join, come last
+            second = trail.ids[1].numbering
+            bucket = F.coalesce(bucket, second.bucket(F.col(trail.ids[1].column)) + buckets)
+            buckets += second.buckets
+        frame = frame.repartitionById(buckets, bucket.cast("int"))
+    if moved or len(trail.ids) > 1:
+        return frame.sortWithinPartitions(*trail.order)
+    return frame
+
+
+def with_ids(frame: DataFrame, column: str) -> DataFrame:
+    """Number the rows of each partition of a DataFrame."""
+    return frame.withColumn(column, F.monotonically_increasing_id())
+
+
+def count_partitions(frame: DataFrame, column: str) -> Numbering:
+    """Count the rows of each partition of a DataFrame with ids."""
+    partition: Column = F.shiftright(F.col(column), SHIFT).cast("int").alias("part")
+    found = frame.select(partition).groupBy("part").count().collect()
+    counts = {row["part"]: row["count"] for row in found}
+    return Numbering(tuple(counts.get(part, 0) for part in range(max(counts, default=-1) + 1)))
+
+
+def keep_in_order(frame: DataFrame, trail: Trail) -> DataFrame:
+    """Compute a DataFrame once and keep it, in the order of its rows."""
+    return in_order(frame, trail).localCheckpoint()
+
+
+def fix_order(frame: DataFrame) -> tuple[DataFrame, Id]:
+    """Keep a DataFrame as it is computed now, and number its rows in the order they have.
+
+    A DataFrame computes its rows again whenever they are asked for, and not always in the same
+    order; this one won't. Should Spark lose a part of it, jobs fail, rather than go on with rows
+    in another order.
+    """
+    column = fresh_column()
+    kept = with_ids(frame, column).localCheckpoint(eager=False)
+    return kept, Id.of(column, count_partitions(kept, column))

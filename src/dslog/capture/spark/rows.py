@@ -1,0 +1,153 @@
+"""The rows of frames: sets of rows with positions, and how a DataFrame's hidden columns name them.
+
+Frames that only differ in their columns share a ``RowSet``. A ``Trail`` says how to find the rows
+of a row set in a DataFrame: by one id per table that was joined, and without the rows that later
+steps ended. It begins at rows that are numbered and has a step for every change since.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from dslog.capture.spark.numbering import Numbering
+from dslog.capture.spark.products import RowMap
+
+HIDDEN = "__dslog_"
+ENDED = f"{HIDDEN}ended"
+"""Holds the number of the step that ended a row, 0 for a row that is there."""
+
+_numbers = count(1)
+
+
+def fresh_column(what: str = "id") -> str:
+    """Return the name of a hidden column that no other frame has."""
+    return f"{HIDDEN}{what}{next(_numbers)}"
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a column is ours."""
+    return name.startswith(HIDDEN)
+
+
+def visible_places(frame: DataFrame) -> list[int]:
+    """Places of the user's columns among all columns of a DataFrame."""
+    return [place for place, name in enumerate(frame.columns) if not is_hidden(name)]
+
+
+@dataclass(eq=False)
+class RowSet:
+    """Rows in an order: how many, once known, and which rows of others made them, by link.
+
+    A link is "left" and "right" for a step, and has a name of its own where rows are made anew.
+    ``numbering`` is what numbers rows that have ids from the start, and counts them.
+    """
+
+    count: int | None = None
+    maps: dict[str, RowMap] = field(default_factory=dict)
+    numbering: Future[Numbering] | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether its lineage was computed."""
+        return self.count is not None
+
+    def counted(self) -> int | None:
+        """Return how many rows there are, once that is known; for a source, wait for it."""
+        if self.count is None and self.numbering is not None:
+            self.count = self.numbering.result().total
+        return self.count
+
+
+@dataclass(frozen=True, eq=False)
+class Id:
+    """A hidden column of row ids, and what numbers them; that may still be on its way."""
+
+    column: str
+    pending: Future[Numbering]
+
+    @classmethod
+    def of(cls, column: str, numbering: Numbering) -> Id:
+        """Make an id whose numbering is known."""
+        future: Future[Numbering] = Future()
+        future.set_result(numbering)
+        return cls(column, future)
+
+    @property
+    def numbering(self) -> Numbering:
+        """What turns its ids into positions."""
+        return self.pending.result()
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A change of rows: those after it, and how many ids of the trail tell them apart."""
+
+    rows: RowSet
+    prefix: int
+    other: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Trail:
+    """How a DataFrame names the rows of a row set."""
+
+    start: RowSet
+    ids: tuple[Id, ...]
+    steps: tuple[Step, ...] = ()
+    ends: bool = False
+
+    @property
+    def rows(self) -> RowSet:
+        """The rows at its end."""
+        return self.steps[-1].rows if self.steps else self.start
+
+    @property
+    def numbered(self) -> bool:
+        """Whether its one id gives the position of a row."""
+        return not self.steps
+
+    @property
+    def columns(self) -> list[str]:
+        """The hidden columns."""
+        return [one.column for one in self.ids] + ([ENDED] if self.ends else [])
+
+    @property
+    def alive(self) -> Column:
+        """The condition that a row is there."""
+        return F.col(ENDED) == 0
+
+    @property
+    def order(self) -> list[Column]:
+        """What sorts a DataFrame by position."""
+        return [F.col(one.column).asc_nulls_last() for one in self.ids]
+
+    def stepped(self, rows: RowSet, *, joined: Id | None = None, ends: bool = False) -> Trail:
+        """Return the trail after a step that dropped rows, or joined them with numbered ones."""
+        ids = (*self.ids, joined) if joined else self.ids
+        step = Step(rows, len(ids), len(self.ids) if joined else None)
+        return replace(self, ids=ids, steps=(*self.steps, step), ends=self.ends or ends)
+
+    def multiplied(self, rows: RowSet, column: str) -> Trail:
+        """Return the trail after a step that may repeat rows, told apart by ids in a column."""
+        ids = (*self.ids, Id.of(column, Numbering(())))
+        return replace(self, ids=ids, steps=(*self.steps, Step(rows, len(ids))))
+
+
+def numbered(rows: RowSet, one: Id) -> Trail:
+    """Return the trail of rows that have positions already."""
+    return Trail(rows, (one,))
+
+
+def present(frame: DataFrame, trail: Trail) -> DataFrame:
+    """Leave out rows that ended, and the column that says so."""
+    return frame.where(trail.alive).drop(ENDED) if trail.ends else frame
+
+
+def visible(frame: DataFrame) -> DataFrame:
+    """Leave out hidden columns."""
+    return frame.drop(*(name for name in frame.columns if is_hidden(name)))

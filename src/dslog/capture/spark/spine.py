@@ -1,0 +1,236 @@
+"""What executors do with the ids of a frame: find which rows made which, and compress that.
+
+A frame's *spine* is the chain of steps since its rows were last numbered: filters and joins. Every
+row that ever was on the spine comes by once, with one id per table it was joined from and the
+number of the step that ended it, if one did. Rows are sorted by their ids, so the rows of the
+frame after step i are the different prefixes of the ids of rows that outlived step i, in order,
+and their positions are a running count. One pass over the ids gives the row lineage of all steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark import TaskContext
+
+from dslog.capture.spark.numbering import Numbering
+from dslog.compress.provrc import provrc, provrc_ranges
+from dslog.engine.parts import dump_table
+from dslog.lineage.table import Table
+
+I64 = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Batches = Iterator[pa.RecordBatch]
+
+NOWHERE = 1 << 62
+"""Stands for a missing id; sorts behind all others."""
+
+PIECES = "part int, kind int, relation int, rows long, data binary"
+_PIECES = pa.schema(
+    [
+        ("part", pa.int32()),
+        ("kind", pa.int32()),
+        ("relation", pa.int32()),
+        ("rows", pa.int64()),
+        ("data", pa.binary()),
+    ]
+)
+PIECE, COUNT, LEAST, MOST, DISORDER = range(5)
+
+
+@dataclass(frozen=True)
+class StepSpec:
+    """One step of a spine: its number, and how many ids tell its rows apart.
+
+    ``other`` is the place of the id of the table that it joined. ``wanted`` is False when the
+    step's lineage is known already.
+    """
+
+    number: int
+    prefix: int
+    other: int | None = None
+    wanted: bool = True
+
+
+@dataclass(frozen=True)
+class TapSpec:
+    """A relation between the rows at the end of the spine and numbers that come with them.
+
+    ``columns`` are places of ids in the batch; ``flag`` is the place of a column that says for
+    which rows it holds; ``spread`` are the places of columns that make a run of each number.
+    """
+
+    columns: tuple[int, ...]
+    numberings: tuple[Numbering | None, ...]
+    flag: int | None = None
+    spread: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class SpineSpec:
+    """What a batch holds: ``keys`` ids, perhaps the step that ended the row, then taps' columns.
+
+    Relations are numbered: those of the steps in order, two for a join, then those of the taps.
+    """
+
+    numberings: tuple[Numbering, ...]
+    steps: tuple[StepSpec, ...]
+    ends: bool = False
+    taps: tuple[TapSpec, ...] = ()
+
+    @property
+    def relations(self) -> list[tuple[int, int | None]]:
+        """Each relation as (place of the step that is its output or spine side, other side).
+
+        The other side is a place in the spine, or None when its numbers are positions already.
+        """
+        found: list[tuple[int, int | None]] = []
+        for place, step in enumerate(self.steps, start=1):
+            found.append((place, place - 1 if place > 1 else None))
+            if step.other is not None:
+                found.append((place, None))
+        found += [(len(self.steps), None) for _ in self.taps]
+        return found
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Give the pieces of every relation, batch by batch, and what they add up to."""
+        return Pass(self).run(batches)
+
+
+class Pass:
+    """One pass over the sorted ids of a partition."""
+
+    def __init__(self, spec: SpineSpec) -> None:
+        self.spec = spec
+        self.part = TaskContext.get().partitionId()  # type: ignore[union-attr]
+        self.last: I64 | None = None
+        self.done = [0] * len(spec.steps)
+        self.ends = [NOWHERE, -1]
+        self.disorder = False
+
+    def run(self, batches: Batches) -> Batches:
+        """Read all batches."""
+        for batch in batches:
+            if batch.num_rows:
+                yield from self._batch(batch)
+        if self.disorder:
+            yield self._note(DISORDER, 0, 0)
+        for place, count in enumerate(self.done, start=1):
+            yield self._note(COUNT, place, count)
+        yield self._note(LEAST, 0, self.ends[0])
+        yield self._note(MOST, 0, self.ends[1])
+
+    def _batch(self, batch: pa.RecordBatch) -> Batches:
+        keys = [numbers(batch.column(at)) for at in range(len(self.spec.numberings))]
+        self.ends = [min(self.ends[0], int(keys[0][0])), max(self.ends[1], int(keys[0][-1]))]
+        fresh = self._changes(keys)
+        ended = self._ended(batch)
+        positions = self._positions(0, keys)
+        alive = np.ones(batch.num_rows, bool)
+        relation = 0
+        for place, step in enumerate(self.spec.steps):
+            outlived = alive if ended is None else (ended == 0) | (ended > step.number)
+            new = fresh[step.prefix - 1] & outlived
+            now = np.cumsum(new) + (self.done[place] - 1)
+            self.done[place] += int(np.count_nonzero(new))
+            if step.wanted:
+                yield from self._joined(relation, now, new, positions)
+            relation += 1
+            if step.other is not None:
+                if step.wanted:
+                    others = self._positions(step.other, keys)
+                    yield from self._joined(relation, now, new, others)
+                relation += 1
+            positions, alive = now, outlived
+        for tap in self.spec.taps:
+            yield from self._tapped(relation, tap, batch, positions, alive)
+            relation += 1
+
+    def _changes(self, keys: list[I64]) -> list[Flags]:
+        """Say for each row whether its first id, its first two ... differ from the row before."""
+        fresh: list[Flags] = []
+        for at, key in enumerate(keys):
+            changed = np.empty(len(key), bool)
+            changed[0] = self.last is None or key[0] != self.last[at]
+            np.not_equal(key[1:], key[:-1], out=changed[1:])
+            fresh.append(changed | fresh[-1] if fresh else changed)
+        before = keys[0][0] if self.last is None else self.last[0]
+        if keys[0][0] < before or (keys[0][1:] < keys[0][:-1]).any():
+            self.disorder = True
+        self.last = np.array([key[-1] for key in keys])
+        return fresh
+
+    def _ended(self, batch: pa.RecordBatch) -> I64 | None:
+        if not self.spec.ends:
+            return None
+        return numbers(batch.column(len(self.spec.numberings)))
+
+    def _positions(self, at: int, keys: list[I64]) -> I64:
+        """Positions of the ids at a place, ``NOWHERE`` where there is none."""
+        ids = keys[at]
+        missing = ids == NOWHERE
+        if not missing.any():
+            return self.spec.numberings[at].positions(ids)
+        found = self.spec.numberings[at].positions(np.where(missing, 0, ids))
+        return np.where(missing, NOWHERE, found)
+
+    def _joined(self, relation: int, now: I64, new: Flags, others: I64) -> Batches:
+        found = new & (others != NOWHERE)
+        yield from self._piece(relation, compress_function(now[found], [others[found]]))
+
+    def _tapped(
+        self, relation: int, tap: TapSpec, batch: pa.RecordBatch, positions: I64, alive: Flags
+    ) -> Batches:
+        if tap.flag is not None:
+            alive = alive & (numbers(batch.column(tap.flag)) == 1)
+        columns = [numbers(batch.column(column)) for column in tap.columns]
+        for ids in columns:
+            alive = alive & (ids != NOWHERE)
+        values = [
+            ids[alive] if numbering is None else numbering.positions(ids[alive])
+            for ids, numbering in zip(columns, tap.numberings, strict=True)
+        ]
+        if tap.spread is None:
+            table = compress_function(positions[alive], values)
+        else:
+            back, ahead = (numbers(batch.column(at))[alive] for at in tap.spread)
+            table = compress_runs(positions[alive], values[0] - back, values[0] + ahead)
+        yield from self._piece(relation, table)
+
+    def _piece(self, relation: int, table: Table) -> Batches:
+        if len(table):
+            reach = (int(np.abs(table.rows).max()) + 1,)
+            data = dump_table(table, reach, reach * table.num_in)
+            yield self._row(PIECE, relation, len(table), data)
+
+    def _note(self, kind: int, relation: int, rows: int) -> pa.RecordBatch:
+        return self._row(kind, relation, rows, b"")
+
+    def _row(self, kind: int, relation: int, rows: int, data: bytes) -> pa.RecordBatch:
+        columns = [[self.part], [kind], [relation], [rows], [data]]
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, _PIECES, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=_PIECES)
+
+
+def numbers(column: pa.Array) -> I64:
+    """Return a column of ids, with ``NOWHERE`` for nulls."""
+    if column.null_count:
+        column = column.fill_null(NOWHERE)
+    found: I64 = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return found
+
+
+def compress_function(left: I64, right: list[I64]) -> Table:
+    """Compress pairs of which each left number has one, in growing order of the left numbers."""
+    pairs = np.stack([left, *right], axis=1)
+    return provrc(pairs, (len(left),), tuple(NOWHERE for _ in right), thorough=False)
+
+
+def compress_runs(left: I64, low: I64, high: I64) -> Table:
+    """Compress a relation of numbers, in growing order, with one run of numbers each."""
+    rows = np.stack([left, left, low, high], axis=1)
+    return provrc_ranges(Table.plain(1, 1, rows, np.full((len(left), 1), -1, np.int64)))

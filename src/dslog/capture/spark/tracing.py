@@ -1,0 +1,95 @@
+"""Compute the row lineage of a trail: one pass of Spark over its ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from dslog.capture.spark.assembly import Gathered, OutOfOrderError, gather
+from dslog.capture.spark.numbering import Numbering
+from dslog.capture.spark.ordering import in_order, moves_rows
+from dslog.capture.spark.products import RowMap
+from dslog.capture.spark.rows import Id, Trail
+from dslog.capture.spark.spine import SpineSpec, StepSpec, TapSpec
+
+
+@dataclass(frozen=True)
+class Tap:
+    """Numbers that come with the rows at the end of a trail, and that they are to be mapped to.
+
+    ``columns`` are pairs of a column and what numbers its ids; without that its values count.
+    With a ``flag``, only rows count whose column of that name is 1. With ``spread``, a row is
+    mapped to a run: its columns say how many rows before the number it begins and how many behind
+    it ends.
+    """
+
+    columns: tuple[tuple[str, Numbering | None], ...]
+    flag: str | None = None
+    spread: tuple[str, str] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """All columns it looks at."""
+        flag = [self.flag] if self.flag else []
+        return [*(name for name, _ in self.columns), *flag, *(self.spread or ())]
+
+
+def trace(
+    frame: DataFrame, trail: Trail, taps: Sequence[Tap] = (), *, moved: bool | None = None
+) -> list[RowMap]:
+    """Fill in what is not known of the trail's rows, and return a map for every tap.
+
+    ``moved`` says whether the rows are out of order; without it Spark's plan is asked.
+    """
+    if not taps and all(step.rows.known for step in trail.steps):
+        return []
+    spec, columns = _specify(trail, taps)
+    gathered = _run(frame.select(*columns), trail, spec, moved)
+    relation = 0
+    for step, count in zip(trail.steps, gathered.counts, strict=True):
+        links = ("left",) if step.other is None else ("left", "right")
+        if not step.rows.known:
+            step.rows.count = count
+            for place, link in enumerate(links, start=relation):
+                step.rows.maps[link] = RowMap(gathered.tables[place])
+        relation += len(links)
+    return [RowMap(gathered.tables[relation + n], forward=True) for n in range(len(taps))]
+
+
+def map_rows(frame: DataFrame, trail: Trail, one: Id) -> RowMap:
+    """Map the rows of a DataFrame to those of another that a column of ids names."""
+    return RowMap(trace(frame, trail, [Tap(((one.column, one.numbering),))])[0].table)
+
+
+def _specify(trail: Trail, taps: Sequence[Tap]) -> tuple[SpineSpec, list[str]]:
+    columns = list(trail.columns)
+    for tap in taps:
+        columns += tap.names
+    columns = list(dict.fromkeys(columns))
+    steps = [
+        StepSpec(number, step.prefix, step.other, wanted=not step.rows.known)
+        for number, step in enumerate(trail.steps, start=1)
+    ]
+    specs = [
+        TapSpec(
+            tuple(columns.index(c) for c, _ in tap.columns),
+            tuple(numbering for _, numbering in tap.columns),
+            columns.index(tap.flag) if tap.flag else None,
+            (columns.index(tap.spread[0]), columns.index(tap.spread[1])) if tap.spread else None,
+        )
+        for tap in taps
+    ]
+    numberings = tuple(one.numbering for one in trail.ids)
+    return SpineSpec(numberings, tuple(steps), trail.ends, tuple(specs)), columns
+
+
+def _run(ids: DataFrame, trail: Trail, spec: SpineSpec, moved: bool | None) -> Gathered:
+    moved = moves_rows(ids) if moved is None else moved
+    try:
+        return gather(in_order(ids, trail, moved=moved), spec)
+    except OutOfOrderError:
+        if moved:
+            raise
+        return gather(in_order(ids, trail, moved=True), spec)

@@ -1,10 +1,11 @@
 """The page on the Python API says what the code says."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import dslog
-from dslog import errors
+from dslog import config, errors
 
 ROOT = Path(__file__).parent.parent
 
@@ -28,3 +29,11 @@ def test_every_error_is_on_its_page():
             line = next(line for line in page.splitlines() if line.startswith(f"| `{name}`"))
             also = kind.__bases__[-1].__name__
             assert f"`{also}`" in line.split("|")[2]
+
+
+def test_every_setting_is_on_its_page():
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    table = re.findall(r"^(DSLOG_\w+) +``(.+?)``", config.__doc__, re.MULTILINE)
+    assert table
+    for name, default in table:
+        assert f"| `{name}` | `{default}` |" in page

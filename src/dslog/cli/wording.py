@@ -33,10 +33,10 @@ def size_text(nbytes: int) -> str:
 def shape_text(shape: Sequence[int]) -> str:
     """Return a shape as people say it.
 
-    >>> shape_text((3, 2)), shape_text(())
-    ('3 x 2', 'scalar')
+    >>> shape_text((3, 2000)), shape_text(())
+    ('3 x 2,000', 'scalar')
     """
-    return " x ".join(str(length) for length in shape) or "scalar"
+    return " x ".join(f"{length:,}" for length in shape) or "scalar"
 
 
 def box_text(box: Iterable[tuple[int, int]], shape: Sequence[int]) -> str:

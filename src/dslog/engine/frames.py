@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from dslog.engine.jobs import reason
+from dslog.engine.jobs import reason, spark_errors
 from dslog.engine.packing import Packing
 from dslog.errors import EngineError, RelationError
 from dslog.relation.relation import read
@@ -71,11 +71,9 @@ def _checked(key: str, packing: Packing, number: int) -> str:
 @contextmanager
 def explained(packing: Packing) -> Iterator[None]:
     """Turn what Spark raises for a bad row into the RelationError that names it."""
-    from pyspark.errors import PySparkException
-
     try:
         yield
-    except PySparkException as error:
+    except spark_errors() as error:
         found = _BAD.search(str(error))
         if found is None:
             raise EngineError(f"a Spark job failed: {reason(error)}") from error

@@ -13,7 +13,7 @@ from dslog.errors import EngineError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_REASON = re.compile(r"^\S*(?:Error|Exception)\b.*", re.MULTILINE)
+_REASON = re.compile(r"^(?:E? *: |Caused by: )?[\w.]*?(\w+(?:Error|Exception): .*)", re.MULTILINE)
 
 
 def cores(session: SparkSession) -> int:
@@ -40,16 +40,26 @@ def cancelled_on_error(session: SparkSession) -> Iterator[None]:
 @contextmanager
 def job_failures() -> Iterator[None]:
     """Turn what Spark raises into an EngineError that says why."""
-    from pyspark.errors import PySparkException
-
     try:
         yield
-    except PySparkException as error:
+    except spark_errors() as error:
         raise EngineError(f"a Spark job failed: {reason(error)}") from error
 
 
-def reason(error: Exception) -> str:
-    """Return the line that says most: a worker's own error, or else the first."""
+def spark_errors() -> tuple[type[Exception], ...]:
+    """Return what a job that fails or is cancelled may raise."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JError
+
+
+def reason(error: BaseException) -> str:
+    r"""Return the line that says most: the innermost cause, or else the first.
+
+    >>> reason(RuntimeError("a.Outer: no\nCaused by: a.b.DiskError: full\n\tat a.b.Writer"))
+    'DiskError: full'
+    """
     text = str(error)
     reasons = _REASON.findall(text)
     return reasons[-1] if reasons else text.partition("\n")[0]

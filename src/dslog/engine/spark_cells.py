@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from dslog.cells.cellset import CellSet
 from dslog.cells.selection import select
-from dslog.engine.jobs import reason
 from dslog.engine.spark_join import SparkJoins
 from dslog.errors import EngineError, SelectionError
 from dslog.query.follow import Cells
@@ -73,14 +72,12 @@ def _columns(frame: DataFrame, ndim: int, name: str) -> tuple[list[str], list[st
 @contextmanager
 def _explained(shape: tuple[int, ...], name: str) -> Iterator[None]:
     """Turn what Spark raises for a bad cell into the SelectionError that names it."""
-    from pyspark.errors import PySparkException
-
     try:
         yield
-    except (PySparkException, EngineError) as error:
-        found = _BAD.search(str(error.__cause__ or error))
+    except EngineError as error:
+        found = _BAD.search(str(error.__cause__))
         if found is None:
-            raise EngineError(f"a Spark job failed: {reason(error)}") from error
+            raise
         ends = json.loads(found[1])
         if any(end is None for end in ends):
             raise SelectionError(f"the cells of {name!r} have nulls: drop those rows") from None

@@ -7,8 +7,9 @@ import json
 from collections.abc import Iterable, Sequence
 
 from dslog.reuse.expressions import Sizes
-from dslog.reuse.form import Example, Form, Refused, places
+from dslog.reuse.form import Example, Form, Refused
 from dslog.reuse.same import same_lineages
+from dslog.reuse.scope import places
 from dslog.reuse.skeleton import Flattened, Part, flatten, parts
 from dslog.reuse.solve import HIGHEST, Solver
 

@@ -16,7 +16,8 @@ from typing import Any, Literal
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.serial import unpack
 from dslog.reuse.expressions import Sizes
-from dslog.reuse.form import Example, Form, pattern, sizes_from_json
+from dslog.reuse.form import Example, Form, sizes_from_json
+from dslog.reuse.scope import pattern
 from dslog.reuse.skeleton import Lineages
 from dslog.store.catalog import Catalog
 from dslog.store.records import Signature

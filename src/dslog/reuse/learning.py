@@ -158,7 +158,8 @@ class Learner:
 
     def _judge(self, before: Signature, general: General, example: Example) -> Signature:
         """Count a miss or a refusal by what the permanent forms would have said of this call."""
-        answers = [form.apply(example.sizes) for form in general.permanent(self.agreeing)]
+        needed = None if general.source else self.agreeing
+        answers = [form.apply(example.sizes, needed) for form in general.permanent(self.agreeing)]
         given = [answer for answer in answers if not isinstance(answer, Refused)]
         if any(not same_lineages(answer, example.lineages) for answer in given):
             return replace(before, misses=before.misses + self._missed())

@@ -185,10 +185,12 @@ def apply_forms(
     ``eager`` takes forms that nothing confirmed yet, if they are as simple as the paper's.
     """
     forms = general.permanent(agreeing)
+    needed = None if general.source else agreeing
+    tries = [(form, needed) for form in forms]
     if eager:
-        forms += [form for form in general.forms if form not in forms and form.level == 0]
-    for form in forms:
-        answer = form.apply(sizes)
+        tries += [(form, None) for form in general.forms if form.level == 0]
+    for form, enough in tries:
+        answer = form.apply(sizes, enough)
         if not isinstance(answer, Refused):
             return answer
         refused.append(answer.reason)

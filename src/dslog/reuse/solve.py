@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dslog.reuse.expressions import Sizes, evaluate, product, shifted
+from dslog.reuse.scope import CERTAIN
 from dslog.reuse.skeleton import Kind, Part
 
 EXTRA_CALLS = (0, 0, 1, 2)
@@ -33,7 +34,6 @@ HIGHEST = 3
 _MOST = 12  # candidates kept for one number
 _MOST_MULTIPLE = 64
 _DIVISORS = (2, 3, 4)
-_CERTAIN = 8  # an axis of this size that is read whole is no accident
 
 Values = tuple[int, ...]
 Known = tuple[str, Values]  # an expression and its value in every call
@@ -147,7 +147,7 @@ def _expected(kind: Kind, own: Sequence[Known], values: Values) -> Iterator[str]
     less = 1 if kind == "position" else 0
     fitting = [(text, at) for text, at in own if tuple(a - less for a in at) == values]
     yield from (shifted(text, -less) for text, _ in fitting)
-    if fitting and any(values) and min(fitting[0][1]) < _CERTAIN:
+    if fitting and any(values) and min(fitting[0][1]) < CERTAIN:
         yield from _constant(values)
 
 

@@ -1,0 +1,167 @@
+"""Where a formula may be believed: which calls are like those it was solved from.
+
+A *regime* is a range of shapes in which an operation follows one formula. Where it ends can't be
+known, so a formula is applied to a further call only when that call is like those seen:
+
+- Sizes 0, 1 and "2 or more" form a pattern over all axes, and the pattern of the call must have
+  been seen: an axis of size 0 or 1 can't tell apart what larger ones can. To the pattern belongs
+  where an argument lies on each input axis: first, inside, last, just behind, outside. What follows
+  is about the calls seen whose axes are no smaller in this sense.
+- What never varied can't be interpolated: an axis that had one size in all calls seen must have it
+  again, unless that size was 8 or more.
+- An axis is *delicate* if a number beyond level 0 (see ``solve``) depends on its size, or might.
+  Such an axis has a size that was seen, or the sizes seen are 4 or more apart; of fewer than 8
+  cells, it is no smaller than the smallest seen; and of two input axes, one of them delicate, that
+  one is larger which always was.
+- An argument lies between the smallest and the largest seen, until four were seen.
+
+So a formula is extrapolated along axes that were seen to vary, and hardly to smaller sizes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+
+from dslog.reuse.expressions import Sizes
+
+Pattern = tuple[int, ...]
+
+CERTAIN = 8  # an axis of this size that is read whole is no accident
+_APART = 4  # sizes closer than this can't tell a constant from a half, a third or a quarter
+_OPEN_ARGUMENT = 4  # values of an argument after which it may lie beyond those seen
+
+
+def pattern(sizes: Sizes) -> Pattern:
+    """Say of each axis whether it has 0, 1 or more cells, and where each argument lies on it."""
+    return (*(min(size, 2) for size in sizes.dims), *places(sizes))
+
+
+def places(sizes: Sizes) -> Pattern:
+    """Say where each argument lies on each input axis."""
+    return tuple(
+        _place(value, size) for value in sizes.args for shape in sizes.inputs for size in shape
+    )
+
+
+def _place(index: int, size: int) -> int:
+    """Return 0 for the first cell of an axis, 2 for the last, 1 between, 3 behind, 4 elsewhere."""
+    if index == 0:
+        return 0
+    return 4 if index < 0 or index > size else 1 + max(index - size + 2, 0)
+
+
+def is_like(sizes: Sizes, wanted: Pattern) -> bool:
+    """Whether a call has no smaller axes than a pattern says, and its arguments in the places."""
+    axes = len(sizes.dims)
+    have = pattern(sizes)
+    return have[axes:] == wanted[axes:] and all(
+        one >= other for one, other in zip(have[:axes], wanted[:axes], strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The calls seen that tell about calls of one pattern."""
+
+    calls: tuple[Sizes, ...]
+
+    @classmethod
+    def of(cls, seen: Iterable[Sizes], wanted: Pattern) -> Scope:
+        """Choose among the calls seen."""
+        return cls(tuple(sizes for sizes in seen if is_like(sizes, wanted)))
+
+    def outside(self, sizes: Sizes, delicate: AbstractSet[str]) -> str | None:
+        """Say why a call of the pattern is not like those seen, or None if it is."""
+        for name, value in sizes.values.items():
+            reason = (
+                self._unseen_argument(name, value)
+                if name.startswith("x")
+                else self._unseen_size(name, value, delicate)
+            )
+            if reason is not None:
+                return reason
+        pair = self._unseen_order(sizes, delicate)
+        if pair is not None:
+            return f"{axis_name(pair[0])} and {axis_name(pair[1])} compare as in no call seen"
+        return None
+
+    def _unseen_argument(self, name: str, value: int) -> str | None:
+        low, high = self.ranges[name]
+        if low <= value <= high or name in self._open_arguments:
+            return None
+        return f"an argument is {value}; calls seen had {low} to {high}"
+
+    def _unseen_size(self, name: str, value: int, delicate: AbstractSet[str]) -> str | None:
+        low, high = self.ranges[name]
+        if low == high:
+            known = low == value or (low >= CERTAIN and name not in delicate)
+            return None if known else f"{axis_name(name)} has size {value}; all calls had {low}"
+        if name not in delicate or name.startswith("o") or value in self._sizes[name]:
+            return None
+        if high - low < _APART:
+            return f"{axis_name(name)} has size {value}; calls seen had {low} to {high}, too close"
+        if value < min(low, CERTAIN):
+            return f"{axis_name(name)} has size {value}; calls seen had {low} or more"
+        return None
+
+    def _unseen_order(self, sizes: Sizes, delicate: AbstractSet[str]) -> tuple[str, str] | None:
+        for (one, two), signs in self.orders.items():
+            if one in delicate or two in delicate:
+                sign = _sign(sizes.values[one] - sizes.values[two])
+                if sign not in signs and not {-1, 1} <= signs:
+                    return one, two
+        return None
+
+    @cached_property
+    def _sizes(self) -> dict[str, set[int]]:
+        names = self.calls[0].values
+        return {name: {sizes.values[name] for sizes in self.calls} for name in names}
+
+    @cached_property
+    def orders(self) -> dict[tuple[str, str], set[int]]:
+        """Whether the first of two input axes was smaller (-1), equal (0) or larger (1)."""
+        names = [name for name in self.calls[0].values if name.startswith("i")]
+        return {
+            (one, two): {_sign(s.values[one] - s.values[two]) for s in self.calls}
+            for one, two in itertools.combinations(names, 2)
+        }
+
+    @cached_property
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """The smallest and largest value of every size and argument."""
+        return {name: (min(values), max(values)) for name, values in self._sizes.items()}
+
+    @cached_property
+    def _open_arguments(self) -> frozenset[str]:
+        return frozenset(
+            name
+            for name in self.ranges
+            if name.startswith("x") and len(self._sizes[name]) >= _OPEN_ARGUMENT
+        )
+
+
+def unseen_pattern(sizes: Sizes, patterns: Iterable[Pattern]) -> str:
+    """Say what is new about a call whose pattern was not seen."""
+    names = [name for name in sizes.values if not name.startswith("x")]
+    for place, (name, size) in enumerate(zip(names, sizes.dims, strict=True)):
+        if all(known[place] != min(size, 2) for known in patterns):
+            return f"{axis_name(name)} has size {size}; no call seen had an axis like that"
+    return "axes of size 0 or 1 come together as in no call seen"
+
+
+def axis_name(name: str) -> str:
+    """Say which axis a name in an expression means.
+
+    >>> axis_name("i0_1")
+    'axis 1 of input 0'
+    """
+    side, axis = name.split("_")
+    return f"axis {axis} of {'input' if side[0] == 'i' else 'output'} {side[1:]}"
+
+
+def _sign(difference: int) -> int:
+    return (difference > 0) - (difference < 0)

@@ -35,17 +35,19 @@ class Limits:
     """What one process may do by itself.
 
     ``spark_rows``: rows it may read for a step. ``collect_rows``: compressed rows or boxes that may
-    come to the driver. ``broadcast``: bytes of a query that may be sent to every task.
+    come to the driver. ``partition_rows``: pairs of a relation that one task compresses.
+    ``broadcast``: bytes of a query that may be sent to every task.
     """
 
     spark_rows: int = 4_000_000
     collect_rows: int = 1_000_000
+    partition_rows: int = 1 << 22
     broadcast: int = _BROADCAST
 
     @classmethod
     def from_config(cls, config: Config) -> Limits:
         """Take the limits from the settings."""
-        return cls(config.spark_rows, config.collect_rows)
+        return cls(config.spark_rows, config.collect_rows, config.partition_rows)
 
 
 def check_engine(engine: str) -> str:

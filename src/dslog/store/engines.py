@@ -116,7 +116,8 @@ class Engines:
 
     def _compress(self, capture: object, pair: Pair) -> Lineage | Body:
         shapes = pair.out.shape, pair.in_.shape
-        options = Options(collect_rows=self.limits.collect_rows)
+        limits = self.limits
+        options = Options(collect_rows=limits.collect_rows, pairs=limits.partition_rows)
         root = self.files.root
         if isinstance(capture, str | PathLike):
             path = os.fspath(capture)

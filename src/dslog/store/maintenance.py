@@ -6,15 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dslog.errors import DslogError, ShapeError, StoreError
+from dslog.errors import DslogError, StoreError
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
 from dslog.store.catalog import Catalog
-from dslog.store.content import check_shapes, read_body
+from dslog.store.content import check_shapes
 from dslog.store.files import Files
 from dslog.store.records import ArrayInfo, LineageInfo, Shape
 from dslog.store.seams import Pair
+from dslog.store.stored import StoredLineage
 
 Ints = npt.NDArray[np.int64]
 
@@ -99,17 +100,14 @@ def _check_body(
     pairs = ", ".join(f"{info.out!r} <- {info.in_!r}" for info in infos[:3]) or "no pair"
     pairs += f" and {len(infos) - 3} more" if len(infos) > 3 else ""
     try:
-        lineage = read_body(number, catalog, files)
+        for piece in StoredLineage(number, catalog.body(number), files.root).pieces():
+            for info in infos:
+                check_shapes(piece, Pair(arrays[info.out], arrays[info.in_]))
+            if not _inside(piece):
+                yield f"{pairs}: lineage number {number} names cells outside its arrays"
+                return
     except DslogError as error:
         yield f"{pairs}: {error}"
-        return
-    for info in infos:
-        try:
-            check_shapes(lineage, Pair(arrays[info.out], arrays[info.in_]))
-        except ShapeError as error:
-            yield f"{pairs}: {error}"
-    if not _inside(lineage):
-        yield f"{pairs}: lineage number {number} names cells outside its arrays"
 
 
 def _inside(lineage: Lineage) -> bool:

@@ -52,8 +52,10 @@ def provrc(
     if status == kernels.UNSORTED:
         relation = sort_unique(relation, [*out_shape, *in_shape])
         status, table = _one_pass(relation, l, m, most)
-    if status == kernels.SORTED:
-        axes = [j for j in range(l - 2, -1, -1) if thorough or _may_merge(table, j)]
+    if status in (kernels.SORTED, kernels.SCATTERED):
+        # all cells in order need no outputs: a merge here and there would cost them that
+        least = 1.0 - most if status == kernels.SCATTERED else 0.0
+        axes = [j for j in range(l - 2, -1, -1) if thorough or _may_merge(table, j, least)]
         if axes and len(table) > 1:
             rows = np.concatenate([table.rows, table.ref], axis=1)
             return _to_table(_output_passes(rows, l, m, axes), l, m)
@@ -131,7 +133,7 @@ def _one_pass(relation: I64, l: int, m: int, most: float) -> tuple[int, Table]:
     if status == kernels.SCATTERED:
         table = _blank(n, l, m)
         if kernels.write_cells(relation, l, _follows(relation, l, m), table.rows, table.ref):
-            return kernels.SORTED, table
+            return kernels.SCATTERED, table
         return _one_pass(relation, l, m, 1.0)
     table = _blank(k, l, m)
     kernels.write_chains(relation, l, head, times, length, axis, pattern, table.rows, table.ref)
@@ -192,12 +194,16 @@ def _output_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
     return rows
 
 
-def _may_merge(table: Table, j: int) -> bool:
-    """Whether a pass along axis j is worth it: some row of a sample merges, or rows are few."""
+def _may_merge(table: Table, j: int, least: float = 0.0) -> bool:
+    """Whether a pass along axis j is worth it: more than ``least`` of a sample of rows merge.
+
+    With few rows it always is.
+    """
     if len(table) < _MANY:
         return True
     samples = np.linspace(0, len(table) - 1, _SAMPLES).astype(np.int64)
-    return row_kernels.sample_links(table.rows, table.ref, table.num_out, j, samples) > 0
+    links = row_kernels.sample_links(table.rows, table.ref, table.num_out, j, samples)
+    return links > least * len(samples)
 
 
 def _rows_may_merge(rows: I64, l: int, m: int, j: int) -> bool:

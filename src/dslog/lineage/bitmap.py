@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.lineage.factor import Factor, Shape, Term
-from dslog.lineage.table import Table
+from dslog.lineage.table import Linear, Table
 
 I64 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -86,7 +86,7 @@ def _sides(factor: Factor, *, backward: bool) -> tuple[Shape, Shape]:
     return pair if backward else pair[::-1]
 
 
-_Plan = tuple[list[_Row], bool, bool] | tuple[I64, I64]
+_Plan = tuple[list[_Row], bool, bool] | tuple[I64 | None, I64 | None]
 
 
 def _plan(factor: Factor, asked: Shape, answered: Shape, *, backward: bool) -> _Plan | None:
@@ -104,25 +104,17 @@ def _plan(factor: Factor, asked: Shape, answered: Shape, *, backward: bool) -> _
     q_sizes, r_sizes = tuple(asked[a] for a in q_axes), tuple(answered[a] for a in r_axes)
     if factor.table.most_pairs > min(_MOST_PAIRS, 8 * (math.prod(q_sizes) + math.prod(r_sizes))):
         return None
-    sides = _lookup(factor.table, *((q_sizes, r_sizes) if backward else (r_sizes, q_sizes)))
-    return sides if backward else sides[::-1]
+    out_sizes, in_sizes = (q_sizes, r_sizes) if backward else (r_sizes, q_sizes)
+    outs, ins = _lookup(factor.table, out_sizes, in_sizes)
+    return (outs, ins) if backward else (ins, outs)
 
 
-def _lookup(table: Table, out_sizes: Shape, in_sizes: Shape) -> tuple[I64, I64]:
-    """The linear output and input cell of every pair."""
+def _lookup(table: Table, out_sizes: Shape, in_sizes: Shape) -> Linear:
+    """The linear output and input cell of every pair, worked out once."""
     key = (out_sizes, in_sizes)
     if key not in table.lookups:
-        cells = table.expand()
-        cut = table.num_out
-        table.lookups[key] = _linear(cells[:, :cut], out_sizes), _linear(cells[:, cut:], in_sizes)
+        table.lookups[key] = table.linear_pairs(out_sizes, in_sizes)
     return table.lookups[key]
-
-
-def _linear(cells: I64, sizes: Shape) -> I64:
-    linear = np.zeros(len(cells), np.int64)
-    for k, size in enumerate(sizes):
-        linear = linear * size + cells[:, k]
-    return linear
 
 
 def _apply(plan: _Plan, bits: Mask, asked: int, sizes: Shape) -> Mask:
@@ -138,14 +130,19 @@ def _apply(plan: _Plan, bits: Mask, asked: int, sizes: Shape) -> Mask:
         return result.reshape(sizes + batch)
     source, target = plan
     bits = bits.reshape((-1, *batch))
+    found = bits if source is None else bits[source]
+    if target is None:  # an answer for every cell, in order
+        return found.reshape(sizes + batch)
     result = np.zeros((math.prod(sizes), *batch), bool)
     if not batch:
-        result[target[bits[source]]] = True
-    elif len(source):
-        order = np.argsort(target, kind="stable")
-        ordered = target[order]
-        first = np.flatnonzero(np.diff(ordered, prepend=-1))
-        result[ordered[first]] = np.logical_or.reduceat(bits[source[order]], first, axis=0)
+        result[target[found]] = True
+    elif len(target):
+        if not (target[1:] > target[:-1]).all():  # several pairs may lead to one cell
+            order = np.argsort(target, kind="stable")
+            target = target[order]
+            first = np.flatnonzero(np.diff(target, prepend=-1))
+            target, found = target[first], np.logical_or.reduceat(found[order], first, axis=0)
+        result[target] = found
     return result.reshape(sizes + batch)
 
 

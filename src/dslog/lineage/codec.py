@@ -27,6 +27,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dslog.lineage.bits import Spec, decode_column, encode_column
+from dslog.lineage.columns import ColumnTable
 from dslog.lineage.factor import Factor, Shape, Term
 from dslog.lineage.kernels import all_cells, gapless, is_constant, varying
 from dslog.lineage.table import Table, axis_columns
@@ -295,9 +296,12 @@ def _decode_columns(
             columns[name] = decode_column(name, specs[name], blobs[item["blob"]], n)
         else:
             columns[name] = np.broadcast_to(np.int64(constants.get(name, _default(name))), n)
-    if constants.get("cells") == "all":
-        for j, index in enumerate(np.unravel_index(np.arange(n), tuple(sizes))):
-            columns[f"b{j}"] = index
-    elif constants.get("cells") == "next":
+    cells = constants.get("cells")
+    if cells == "next":
         columns["b0"] = np.cumsum(columns["b0w"] + 1) - columns["b0w"] - 1
-    return columns_table(columns, l, m, levels)
+    if levels:
+        return columns_table(columns, l, m, levels)
+    if cells == "all":
+        for j in range(l):
+            columns.pop(f"b{j}")
+    return ColumnTable(l, m, n, columns, sizes if cells == "all" else None)

@@ -170,7 +170,11 @@ class Lineage:
         """Whether boxes, though few, meet so many rows that a bitmap is quicker."""
         most = max((len(f.table) for term in self.terms for f in term), default=0)
         size = math.prod(cells.shape)
-        return most > _MANY_ROWS and size <= _BITMAP_CELLS and cells.count * 16 > size
+        if most <= _MANY_ROWS or size > _BITMAP_CELLS:
+            return False
+        if cells.count * 16 > size:
+            return True
+        return size <= 16 * most and any(f.table.prefers_bitmap() for t in self.terms for f in t)
 
     def __eq__(self, other: object) -> bool:
         """Compare the compressed form, not the pairs it stands for."""

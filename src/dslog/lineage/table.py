@@ -24,6 +24,9 @@ from dslog.lineage.index import IntervalIndex, scan
 from dslog.lineage.kernels import expand_rows, plain_bounds
 
 I64 = npt.NDArray[np.int64]
+Linear = tuple[I64 | None, I64]
+"""C-order positions of the output and of the input cell of each pair; None: 0, 1, 2 and so on."""
+
 _FEW_ROWS = 1 << 16
 _SCAN = 1 << 24  # rows times boxes that are compared sooner than an index is built
 
@@ -162,9 +165,19 @@ class Table:
         return float(sizes.sum())
 
     @cached_property
-    def lookups(self) -> dict[tuple[tuple[int, ...], ...], tuple[I64, I64]]:
+    def lookups(self) -> dict[tuple[tuple[int, ...], ...], Linear]:
         """Linear cells of all pairs, by the shapes of both sides; filled by queries by bitmap."""
         return {}
+
+    def prefers_bitmap(self) -> bool:
+        """Whether even a query of few cells is quicker by bitmap."""
+        return False
+
+    def linear_pairs(self, out_sizes: tuple[int, ...], in_sizes: tuple[int, ...]) -> Linear:
+        """Return the linear output and input cell of every pair."""
+        cells = self.expand()
+        cut = self.num_out
+        return _linear(cells[:, :cut], out_sizes), _linear(cells[:, cut:], in_sizes)
 
     def expand(self) -> I64:
         """Return every (b, a) pair, (n, l + m); pairs that two rows share come twice."""
@@ -206,6 +219,13 @@ class Table:
         """Whether some row has two input axes that refer to the same output axis."""
         ref = np.sort(self.ref, axis=1)
         return bool(((ref[:, 1:] == ref[:, :-1]) & (ref[:, 1:] >= 0)).any())
+
+
+def _linear(cells: I64, sizes: tuple[int, ...]) -> I64:
+    linear = np.zeros(len(cells), np.int64)
+    for k, size in enumerate(sizes):
+        linear = linear * size + cells[:, k]
+    return linear
 
 
 def axis_columns(l: int, m: int) -> Iterator[tuple[str, int, int]]:

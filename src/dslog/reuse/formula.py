@@ -130,9 +130,9 @@ def _row(
     written: dict[int, str] = {}
     for j, letter in enumerate(letters):
         walks = [f for f in solved if j in f.steps or l + j in f.steps]
-        if any(letter in f.turn for f in walks):
-            low = names.tell(row[j])
-            conditions += [] if row[j] == "0" else [f"{letter} >= {low}"]
+        along = next((f for f in walks if letter in f.turn), None)
+        if along is not None:
+            conditions += _limits(letter, row[j], along, out_sizes[j], names)
             written[outs[j]] = letter
         elif walks:
             ends = [_moved(row[c], c, solved, names) for c in (j, l + j)]
@@ -177,12 +177,22 @@ def _solve(
         step = steps.get(j)
         if step is not None and step == steps.get(l + j):
             start = names.tell(row[j])
-            along = letters[j] if start == "0" else f"({letters[j]}-{start})"
+            along = letters[j] if start == "0" else f"({letters[j]}-{_grouped(start)})"
             if step == "1" and row[j] == row[l + j]:
                 turn = along
             elif row[l + j] in (f"{step}-1", str(int(step) - 1) if step.isdigit() else ""):
                 turn = f"({along}//{_grouped(names.tell(step))})"
     return _Fold(count, steps, turn)
+
+
+def _limits(letter: str, low: str, fold: _Fold, size: str, names: _Names) -> list[str]:
+    """Say where on its axis a fold walks, unless it walks all of it."""
+    if "//" in fold.turn.removeprefix("(") and low == "0":
+        return []
+    if low == "0":
+        return [] if fold.count == size else [f"{letter} < {names.tell(fold.count)}"]
+    start = names.tell(low)
+    return [f"{start} <= {letter} < {_sum(start, names.tell(fold.count))}"]
 
 
 def _moved(start: str, column: int, folds: Sequence[_Fold], names: _Names) -> str:

@@ -30,7 +30,7 @@ from dslog.store.seams import Request
 
 Json = Any
 
-OPEN = "$open"
+OPEN, SHAPE = "$open", "$shape"
 _LONGEST = 400  # characters of arguments that a key holds as they are
 _MOST_OPEN = 4  # integer arguments that are left open, one at a time
 
@@ -131,12 +131,21 @@ def _compact(value: Json) -> str:
     return json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 
+def names_shape(key: str) -> bool:
+    """Whether an argument is the shape of an output.
+
+    >>> names_shape('["reshape",{"shape":{"$shape":"o0"}},[[1],[2]]]')
+    True
+    """
+    return f'"{SHAPE}"' in key
+
+
 def _without_shapes(value: Json, sizes: Sizes) -> Json:
     """Replace a list of two or more integers that is the shape of an output."""
     if isinstance(value, list) and len(value) > 1 and all(map(_is_integer, value)):
         for place, shape in enumerate(sizes.outputs):
             if tuple(value) == shape:
-                return {"$shape": f"o{place}"}
+                return {SHAPE: f"o{place}"}
     return value
 
 

@@ -33,7 +33,7 @@ PERMANENT: State = "permanent"
 NOT_REUSABLE: State = "not reusable"
 
 _TELLING = 0.05  # seconds; shorter captures are mostly overhead
-MOST_CALLS = 12  # captured calls that a gen_sig keeps to solve its formulas from
+MOST_CALLS = 16  # captured calls that a gen_sig keeps to solve its formulas from
 MOST_FIRST_CALLS = 12
 
 

@@ -8,10 +8,18 @@ from dataclasses import dataclass, replace
 
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.serial import INLINE_ROWS, unpack
-from dslog.reuse.expressions import Sizes
 from dslog.reuse.form import Example, Refused
 from dslog.reuse.generalise import generalise, taken_in
-from dslog.reuse.keys import Family, Variant, base_key, dim_key, family_of, gen_variants, sizes_of
+from dslog.reuse.keys import (
+    Family,
+    Variant,
+    base_key,
+    dim_key,
+    family_of,
+    gen_variants,
+    names_shape,
+    sizes_of,
+)
 from dslog.reuse.knowledge import (
     BASE,
     DIM,
@@ -36,7 +44,7 @@ from dslog.store.seams import Observation, Stored
 
 _MOST_MISSES = 3
 _MOST_LARGE = 3
-_ENOUGH = 8  # calls after which an operation without a formula is given up
+_ENOUGH = 14  # calls after which an operation without a formula is given up
 _OFTEN = 12  # times that the formulas of an operation are solved without second thoughts
 
 
@@ -134,13 +142,18 @@ class Learner:
         lineages = _lineages(seen.lineages)
         if lineages is not None:
             before = self._judge(before, general, Example(variant.sizes, lineages))
-        general = self._refined(general, variant.sizes, lineages, seen)
+        general = self._refined(general, variant, lineages, seen)
         self._put(replace(before, state=self._state(general, before), content=general.to_json()))
 
     def _refined(
-        self, general: General, sizes: Sizes, lineages: Lineages | None, seen: Observation
+        self, general: General, variant: Variant, lineages: Lineages | None, seen: Observation
     ) -> General:
-        """Solve the forms again, with one more call."""
+        """Solve the forms again, with one more call.
+
+        Where the output's shape follows neither from the inputs' nor from the arguments, it
+        depends on values, and so may the lineage: such forms are left out.
+        """
+        sizes = variant.sizes
         cells = sum(math.prod(shape) for shape in sizes.outputs)
         general = general.timed(seen.seconds, cells)
         if lineages is None or flatten(lineages) is None:
@@ -154,6 +167,7 @@ class Learner:
             if general.solved > _OFTEN and general.solved.bit_count() > 1:
                 return general  # solving takes longer than many a capture: less and less often
             forms = generalise([*examples(known, self.catalog), example])
+            forms = [form for form in forms if all(form.extents) or names_shape(variant.key)]
         return replace(general, forms=tuple(forms), source="")
 
     def _judge(self, before: Signature, general: General, example: Example) -> Signature:

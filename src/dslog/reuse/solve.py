@@ -10,7 +10,8 @@ level candidates                                                      example
       the number's own axis, its size as a count, steps of one cell
 1     a constant; the size of its own axis, or an argument, and a     windows, shifts, padding
       constant
-2     any one size or product of sizes and a constant                 concatenation, kron
+2     any one size, product of sizes of an array, or sum over the     concatenation, kron
+      first inputs, and a constant
 3     sums and differences of two, multiples, products, quotients;    several parts, resize,
       half, a third, a quarter of a size                              fftshift
 ===== =============================================================== ==========================
@@ -34,6 +35,7 @@ HIGHEST = 3
 _MOST = 12  # candidates kept for one number
 _MOST_MULTIPLE = 64
 _DIVISORS = (2, 3, 4)
+_SIGNS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 
 Values = tuple[int, ...]
 Known = tuple[str, Values]  # an expression and its value in every call
@@ -62,6 +64,7 @@ class Solver:
         ]
         self._products = self._known([product(run) for names in arrays for run in _runs(names)])
         self._totals = self._known([product(names) for names in arrays if names])
+        self._sums = self._known(list(_sums(calls[0].ranks[0])))
 
     def _known(self, texts: Sequence[str]) -> list[Known]:
         return [(text, self.values(text)) for text in texts]
@@ -92,24 +95,24 @@ class Solver:
         return None
 
     def _single(self, own: Sequence[Known], values: Values) -> Iterator[str]:
-        everything = [*own, *self._sizes, *self._products]
+        everything = [*own, *self._sizes, *self._products, *self._sums]
         yield from _off_by_constant(_signed(everything), values)
         if len(own) == 2:
             yield from _off_by_constant([_added(own[0], own[1], 1, -1)], values)
 
-    def _shares(self) -> Iterator[Known]:
-        for (text, at), divisor in itertools.product(self._sizes, _DIVISORS):
+    def _shares(self, divisors: Iterable[int]) -> Iterator[Known]:
+        for (text, at), divisor in itertools.product(self._sizes, divisors):
             for more in range(divisor):
                 share = f"({shifted(text, more)})//{divisor}" if more else f"{text}//{divisor}"
                 yield share, tuple((a + more) // divisor for a in at)
 
     def _combined(self, values: Values) -> Iterator[str]:
         yield from _off_by_constant(self._quotients(), values)
-        yield from _off_by_constant(_signed(self._shares()), values)
+        yield from _off_by_constant(_signed(self._shares(_DIVISORS)), values)
+        for one, two in itertools.product(self._sizes, self._shares(_DIVISORS[:1])):
+            yield from _off_by_constant([_added(one, two, *signs) for signs in _SIGNS], values)
         for one, two in itertools.combinations([*self._sizes, *self._products], 2):
-            yield from _off_by_constant(
-                [_added(one, two, *signs) for signs in ((1, 1), (1, -1), (-1, 1), (-1, -1))], values
-            )
+            yield from _off_by_constant([_added(one, two, *signs) for signs in _SIGNS], values)
         for one, two in itertools.combinations_with_replacement(self._sizes, 2):
             both = tuple(a * b for a, b in zip(one[1], two[1], strict=True))
             yield from _off_by_constant(_signed([(f"{one[0]}*{two[0]}", both)]), values)
@@ -131,6 +134,13 @@ def _runs(names: Sequence[str]) -> Iterator[Sequence[str]]:
     for first, last in itertools.combinations(range(len(names) + 1), 2):
         if last - first > 1:
             yield names[first:last]
+
+
+def _sums(ranks: Sequence[int]) -> Iterator[str]:
+    """Sizes of one axis of the first inputs, added up: where the next one begins behind them."""
+    for axis in range(min(ranks, default=0)):
+        for count in range(2, len(ranks) + 1):
+            yield "+".join(f"i{k}_{axis}" for k in range(count))
 
 
 def _expected(kind: Kind, own: Sequence[Known], values: Values) -> Iterator[str]:
@@ -165,7 +175,7 @@ def _constant(values: Values) -> Iterator[str]:
 def _signed(knowns: Iterable[Known]) -> Iterator[Known]:
     for text, at in knowns:
         yield text, at
-        inner = f"({text})" if "//" in text else text
+        inner = f"({text})" if "//" in text or "+" in text else text
         yield f"-{inner}", tuple(-a for a in at)
 
 

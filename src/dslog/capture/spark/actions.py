@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from dslog.capture.numpy.track import track
 from dslog.capture.numpy.tracked import TrackedArray
-from dslog.capture.spark.base import Frame, kept
+from dslog.capture.spark.base import Frame
 from dslog.errors import CaptureError, did_you_mean
 
 ATTRIBUTE = "dslog"
@@ -22,17 +22,13 @@ class Actions(Frame):
 
     def toPandas(self) -> Any:  # noqa: N802
         """Return the rows as a pandas frame, row i of the table at place i."""
-        with kept(*self.data):
-            self.record()
-            result: Any = self.ordered().toPandas()
+        result: Any = self.fetch(lambda rows: rows.toPandas())
         result.attrs[ATTRIBUTE] = self.name
         return result
 
     def toArrow(self) -> pa.Table:  # noqa: N802
         """Return the rows as an Arrow table."""
-        with kept(*self.data):
-            self.record()
-            return self.ordered().toArrow()
+        return self.fetch(lambda rows: rows.toArrow())
 
     def toNumpy(self, dtype: Any = None) -> TrackedArray:  # noqa: N802
         """Return the values as a tracked array, rows by columns: lineage goes on in numpy."""
@@ -41,9 +37,7 @@ class Actions(Frame):
 
     def collect(self) -> list[Row]:
         """Return the rows."""
-        with kept(*self.data):
-            self.record()
-            return self.ordered().collect()
+        return self.fetch(lambda rows: rows.collect())
 
     def take(self, num: int) -> list[Row]:
         """Return the first rows."""
@@ -137,7 +131,7 @@ class Actions(Frame):
         if isinstance(item, list | tuple):
             return self.select(*item)
         name = self.columns[item] if isinstance(item, int) else item
-        return self._whole()[name]
+        return self.data[0][name]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "table" not in self.__dict__:
@@ -154,10 +148,7 @@ class Actions(Frame):
 
     def colRegex(self, colName: str) -> Column:  # noqa: N802, N803
         """Select columns by a regular expression."""
-        return self._whole().colRegex(colName)
-
-    def _whole(self) -> DataFrame:
-        return self._planned if callable(self._data) and self._planned is not None else self.data[0]
+        return self.data[0].colRegex(colName)
 
     def __repr__(self) -> str:
         rows = self.table.rows.count

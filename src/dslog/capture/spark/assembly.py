@@ -29,7 +29,6 @@ from dslog.engine.parts import load_table
 from dslog.lineage.table import Table, concat
 
 I64 = npt.NDArray[np.int64]
-_SEAMS_MATTER = 4  # pieces this many times fewer than rows are not worth another pass
 
 
 class OutOfOrderError(Exception):
@@ -115,10 +114,14 @@ def shift(table: Table, left: int, right: int) -> None:
 
 
 def _join(tables: Sequence[Table], width: int) -> Table:
-    """Put pieces one after another, merging rows that continue across a seam."""
+    """Put pieces one after another; rows that continue across a seam become one."""
     if not tables:
         return Table.empty(1, width)
-    table = concat(list(tables))
-    if len(tables) > 1 and len(table) <= _SEAMS_MATTER * len(tables) + (1 << 20):
-        return provrc_ranges(table)
-    return table
+    if len(tables) == 1:
+        return tables[0]
+    seams = [t.take([0, -1] if len(t) > 1 else [0]) for t in tables]
+    joined = provrc_ranges(concat(seams))
+    if len(joined) == sum(map(len, seams)):
+        return concat(list(tables))
+    table = concat([joined, *(t.take(slice(1, -1)) for t in tables)])
+    return table.take(np.argsort(table.out_lo[:, 0], kind="stable"))

@@ -7,20 +7,20 @@ steps since rows were last numbered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 from pyspark.sql import DataFrame
 
 from dslog.capture.spark.nodes import Input, Origin, TableNode, Tracker
-from dslog.capture.spark.ordering import fix_order, in_order
+from dslog.capture.spark.ordering import fix_order, in_order, kept
 from dslog.capture.spark.products import Pairs
 from dslog.capture.spark.rows import RowSet, Trail, numbered, present, visible
 from dslog.capture.spark.tracing import trace
 
 Data = tuple[DataFrame, Trail]
+R = TypeVar("R")
 
 
 class Frame:
@@ -103,6 +103,16 @@ class Frame:
                 self._save()
             self.tracker.alive[self.name] = self
 
+    def fetch(self, action: Callable[[DataFrame], R]) -> R:
+        """Do an action on the rows, in order, and compute the lineage on the way."""
+        frame, trail = self.data
+        if self.table.recorded:
+            return action(self.ordered())
+        with self.tracker.lock, kept(frame, trail) as (copy, moved):
+            trace(copy, trail, moved=moved)
+            self.record()
+            return action(visible(in_order(present(copy, trail), trail, moved=moved)))
+
     def ordered(self) -> DataFrame:
         """The untracked DataFrame, its rows in the order of their positions."""
         frame, trail = self.data
@@ -120,10 +130,9 @@ class Frame:
         with self.tracker.lock:
             frame, trail = self.data
             if not trail.numbered:
-                with kept(frame, trail):
-                    trace(frame, trail)
-                    ordered = in_order(present(frame, trail), trail)
-                    fixed, one = fix_order(ordered)
+                with kept(frame, trail) as (copy, moved):
+                    trace(copy, trail, moved=moved)
+                    fixed, one = fix_order(in_order(present(copy, trail), trail, moved=moved))
                 old = [i.column for i in trail.ids]
                 self._data = fixed.drop(*old), numbered(trail.rows, one)
             return self.data
@@ -158,16 +167,3 @@ class Frame:
     ) -> Self:
         table = self.tracker.table(self.table.node.base, tuple(columns), rows, origin)
         return type(self)(self.tracker, table, data, planned)
-
-
-@contextmanager
-def kept(frame: DataFrame, trail: Trail) -> Iterator[None]:
-    """Keep what a DataFrame gives while several jobs read it, if computing it again is work."""
-    if not any(step.other is not None for step in trail.steps) or frame.is_cached:
-        yield
-        return
-    frame.persist()
-    try:
-        yield
-    finally:
-        frame.unpersist()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from dslog.capture.spark.base import Data, Frame
 from dslog.capture.spark.columns import quoted
-from dslog.capture.spark.grouping import Grouping, Mark, number_groups
+from dslog.capture.spark.grouping import FIRST, Grouping, Mark, number_groups
 from dslog.capture.spark.nodes import Input, Origin
 from dslog.capture.spark.rows import HIDDEN, RowSet
 from dslog.errors import CaptureError
@@ -49,17 +50,18 @@ class DuplicateSteps(Frame):
         which = F.struct(*(one.column for one in trail.ids))
         marks = [Mark("first", flag=which.eqNullSafe(F.col(_WHICH)))] if rest else []
         grouping = Grouping(frame, trail, [F.col(quoted(name)) for name in keys], marks)
-        groups = grouping.present.groupBy(*grouping.keys)
-        if rest:
-            kept = F.min_by(F.struct(*(quoted(name) for name in rest)), which)
-            planned = groups.agg(kept.alias(_REST), F.min(which).alias(_WHICH), grouping.first)
+
+        def aggregate(some: Grouping) -> DataFrame:
+            groups = some.present.groupBy(*some.keys)
+            if not rest:
+                return groups.agg(some.first)
+            values = F.min_by(F.struct(*(quoted(name) for name in rest)), which)
+            found = groups.agg(values.alias(_REST), F.min(which).alias(_WHICH), some.first)
             fields = [F.col(_REST)[name].alias(name) for name in rest]
-            hidden = [name for name in planned.columns if name.startswith(HIDDEN) and name != _REST]
-            planned = planned.select(*(quoted(name) for name in keys), *fields, *hidden)
-        else:
-            planned = groups.agg(grouping.first)
+            return found.select(*(quoted(name) for name in keys), *fields, _WHICH, FIRST)
+
         rows = RowSet()
-        compute = number_groups(planned, grouping, rows)
+        compute = number_groups(aggregate, grouping, rows)
 
         def in_place() -> Data:
             found, now = compute()
@@ -70,5 +72,5 @@ class DuplicateSteps(Frame):
         if rest:
             parts.append(("first", frozenset(p for p in same if columns[p[0]] not in names)))
         origin = Origin(op, {"subset": keys}, (Input(self.table, tuple(parts)),))
-        visible = planned.select(*(quoted(name) for name in columns))
+        visible = aggregate(grouping).select(*(quoted(name) for name in columns))
         return self._make(origin, columns, rows, in_place, visible)

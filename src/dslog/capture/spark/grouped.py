@@ -135,7 +135,11 @@ class _Aggregation(Generic[T]):
         before, trail = parent.data
         grouping = Grouping(self._needed(reading), trail, self.groups.keys, self._marks())
         rows = RowSet()
-        planned = self._planned(grouping, reading)
+
+        def aggregate(some: Grouping) -> DataFrame:
+            return self._aggregate(some, calls_python=reading.calls_python)
+
+        planned = aggregate(grouping)
         columns = [name for name in planned.columns if not name.startswith("__dslog_")]
         read = Input(parent.table, self._parts(reading, before), exact=reading.complete)
         args = {"by": list(reading.names[: len(self.groups.keys)])}
@@ -144,7 +148,7 @@ class _Aggregation(Generic[T]):
             Origin(op, args, (read,)),
             columns,
             rows,
-            number_groups(planned, grouping, rows),
+            number_groups(aggregate, grouping, rows),
             planned,
         )
 
@@ -169,9 +173,9 @@ class _Aggregation(Generic[T]):
             return frame
         return frame.select(*(quoted(name) for name in needed), *trail.columns)
 
-    def _planned(self, grouping: Grouping, reading: Reading) -> DataFrame:
+    def _aggregate(self, grouping: Grouping, *, calls_python: bool) -> DataFrame:
         groups: GroupedData = grouping.present.groupBy(*grouping.keys)
-        if self.groups.pivoted is None and not reading.calls_python:
+        if self.groups.pivoted is None and not calls_python:
             return groups.agg(*self.aggregates, grouping.first)
         if self.groups.pivoted is not None:
             values = None if None in self.groups.values else list(self.groups.values)

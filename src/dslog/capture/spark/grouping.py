@@ -8,15 +8,14 @@ every row with the number of its group, which is the lineage.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from dslog.capture.spark.base import Data, kept
+from dslog.capture.spark.base import Data
 from dslog.capture.spark.java import column_at
-from dslog.capture.spark.ordering import fix_order
+from dslog.capture.spark.ordering import fix_order, kept
 from dslog.capture.spark.products import RowMap
 from dslog.capture.spark.rows import (
     HIDDEN,
@@ -29,7 +28,6 @@ from dslog.capture.spark.rows import (
     present,
 )
 from dslog.capture.spark.tracing import Tap, trace
-from dslog.lineage.table import Table
 
 FIRST = f"{HIDDEN}first"
 BROADCAST = 1_000_000
@@ -81,29 +79,33 @@ class Grouping:
         return groups.join(found.select(*renamed, FIRST), same).drop(*names)
 
 
-def number_groups(groups: DataFrame, grouping: Grouping, rows: RowSet) -> Callable[[], Data]:
-    """Return what computes groups in order, and the lineage of ``rows``, which they are.
+Aggregate = Callable[[Grouping], DataFrame]
+"""Makes groups; their columns begin with the keys, and ``FIRST`` is among them."""
 
-    The columns of ``groups`` begin with the keys, and ``FIRST`` is among them.
-    """
+
+def number_groups(aggregate: Aggregate, grouping: Grouping, rows: RowSet) -> Callable[[], Data]:
+    """Return what computes groups in order, and the lineage of ``rows``, which they are."""
 
     def compute() -> Data:
-        fixed, one = compute_groups(groups, grouping, rows)
+        fixed, one = compute_groups(aggregate, grouping, rows)
         hidden = [name for name in fixed.columns if is_hidden(name) and name != one.column]
         return fixed.drop(*hidden), numbered(rows, one)
 
     return compute
 
 
-def compute_groups(groups: DataFrame, grouping: Grouping, rows: RowSet) -> tuple[DataFrame, Id]:
+def compute_groups(aggregate: Aggregate, grouping: Grouping, rows: RowSet) -> tuple[DataFrame, Id]:
     """Compute groups in order, with all their columns, and fill in the lineage of ``rows``."""
-    with kept(grouping.rows, grouping.trail):
-        fixed, one = fix_order(_sorted(groups, grouping))
+    trail = grouping.trail
+    with kept(grouping.rows, trail) as (copy, moved):
+        grouping = replace(grouping, rows=copy)
+        fixed, one = fix_order(_sorted(aggregate(grouping), grouping))
         rows.count = one.numbering.total
         if grouping.keys:
-            _link_by_keys(fixed, one, grouping, rows)
+            _link_by_keys(fixed, one, grouping, rows, moved=moved)
         else:
-            _link_all(grouping, rows)
+            trace(copy, trail, moved=moved)
+            rows.maps["group"] = RowMap.gather(trail.rows.count or 0)
     return fixed, one
 
 
@@ -118,7 +120,9 @@ def _sorted(groups: DataFrame, grouping: Grouping) -> DataFrame:
     return ordered.sortWithinPartitions(F.col(FIRST).asc_nulls_last(), *keys)
 
 
-def _link_by_keys(fixed: DataFrame, one: Id, grouping: Grouping, rows: RowSet) -> None:
+def _link_by_keys(
+    fixed: DataFrame, one: Id, grouping: Grouping, rows: RowSet, *, moved: bool
+) -> None:
     """Join rows with the numbers of their groups, and read off the links."""
     number = fresh_column()
     marks = {mark.link: fresh_column("mark") for mark in grouping.marks if mark.column is not None}
@@ -132,8 +136,8 @@ def _link_by_keys(fixed: DataFrame, one: Id, grouping: Grouping, rows: RowSet) -
         cell = ((marks[mark.link], None),) if mark.link in marks else ()
         taps.append(Tap(((number, one.numbering), *cell), flag))
     links = ["group", *(mark.link for mark in grouping.marks)]
-    for link, found in zip(links, trace(joined, grouping.trail, taps), strict=True):
-        rows.maps[link] = found
+    maps = trace(joined, grouping.trail, taps, moved=moved or None)
+    rows.maps |= dict(zip(links, maps, strict=True))
 
 
 def _with_numbers(
@@ -162,12 +166,3 @@ def _with_numbers(
     for key, group in zip(keys, groups, strict=True):
         same = same & F.col(key).eqNullSafe(F.col(group))
     return rows.join(numbers, same, "left")
-
-
-def _link_all(grouping: Grouping, rows: RowSet) -> None:
-    """Without keys there is one group of all rows: only their number is needed."""
-    trace(grouping.rows, grouping.trail)
-    count = grouping.trail.rows.count or 0
-    table = np.array([[0, count - 1, 0, 0]] if count else np.zeros((0, 4)), np.int64)
-    refs = np.full((len(table), 1), -1, np.int64)
-    rows.maps["group"] = RowMap(Table.plain(1, 1, table, refs), forward=True)

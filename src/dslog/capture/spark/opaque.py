@@ -102,8 +102,7 @@ def apply_to_groups(
     before, trail = frame.settle()
     rows = RowSet()
     grouping = Grouping(before, trail, keys)
-    found = before.groupBy(*keys).agg(grouping.first)
-    groups, one = compute_groups(found, grouping, rows)
+    groups, one = compute_groups(_firsts, grouping, rows)
     table = _group_table(frame, rows)
     first, place = fresh_column("first"), fresh_column("place")
     by_group = ByGroup(func, trail.ids[0].column, first, place, arrow=op == "applyInArrow")
@@ -129,6 +128,10 @@ def _number(
     now = numbered(rows, line)
     rows.maps["group"] = map_rows(fixed, now, Id(number, one.pending))
     return fixed.drop(first, place, number), now
+
+
+def _firsts(grouping: Grouping) -> DataFrame:
+    return grouping.present.groupBy(*grouping.keys).agg(grouping.first)
 
 
 def _group_table(frame: Frame, rows: RowSet) -> TableNode:

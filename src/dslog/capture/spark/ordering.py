@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from dslog.capture.spark.java import physical
+from dslog.capture.spark.java import analysed, physical
 from dslog.capture.spark.numbering import SHIFT, Numbering
 from dslog.capture.spark.rows import Id, Trail, fresh_column
 
@@ -24,16 +26,20 @@ def in_order(frame: DataFrame, trail: Trail, *, moved: bool | None = None) -> Da
     """Return the DataFrame with sorted partitions that follow each other."""
     moved = moves_rows(frame) if moved is None else moved
     if moved:
-        first = trail.ids[0].numbering
-        bucket, buckets = first.bucket(F.col(trail.ids[0].column)), first.buckets
-        if len(trail.ids) > 1:  # rows without a first id, of a right or full join, come last
-            second = trail.ids[1].numbering
-            bucket = F.coalesce(bucket, second.bucket(F.col(trail.ids[1].column)) + buckets)
-            buckets += second.buckets
-        frame = frame.repartitionById(buckets, bucket.cast("int"))
-    if moved or len(trail.ids) > 1:
-        return frame.sortWithinPartitions(*trail.order)
-    return frame
+        return spread_in_order(frame, trail)
+    return frame if len(trail.ids) == 1 else frame.sortWithinPartitions(*trail.order)
+
+
+def spread_in_order(frame: DataFrame, trail: Trail) -> DataFrame:
+    """Send rows to partitions by their positions, and sort them there."""
+    first = trail.ids[0].numbering
+    bucket, buckets = first.bucket(F.col(trail.ids[0].column)), first.buckets
+    if len(trail.ids) > 1:  # rows without a first id, of a right or full join, come last
+        second = trail.ids[1].numbering
+        bucket = F.coalesce(bucket, second.bucket(F.col(trail.ids[1].column)) + buckets)
+        buckets += second.buckets
+    placed = frame.repartitionById(buckets, bucket.cast("int"))
+    return placed.sortWithinPartitions(*trail.order)
 
 
 def with_ids(frame: DataFrame, column: str) -> DataFrame:
@@ -52,6 +58,24 @@ def count_partitions(frame: DataFrame, column: str) -> Numbering:
 def keep_in_order(frame: DataFrame, trail: Trail) -> DataFrame:
     """Compute a DataFrame once and keep it, in the order of its rows."""
     return in_order(frame, trail).localCheckpoint()
+
+
+@contextmanager
+def kept(frame: DataFrame, trail: Trail) -> Iterator[tuple[DataFrame, bool]]:
+    """Keep what a DataFrame gives while several jobs read it, if computing it again is work.
+
+    Gives the DataFrame to read, and whether its rows are out of order. Rows are kept as they are:
+    Spark's cache would encode them by column, which takes longer than most joins.
+    """
+    moved = moves_rows(frame)
+    if not any(step.other is not None for step in trail.steps):
+        yield frame, moved
+        return
+    copy = frame.localCheckpoint(eager=False)
+    try:
+        yield copy, moved
+    finally:
+        analysed(copy).rdd().unpersist(False)
 
 
 def fix_order(frame: DataFrame) -> tuple[DataFrame, Id]:

@@ -46,6 +46,12 @@ class RowMap:
             return cls(Table.empty(1, 1))
         return cls(Table.plain(1, 1, [[out, out + count - 1, in_ - out, in_ - out]], [[0]]))
 
+    @classmethod
+    def gather(cls, count: int) -> RowMap:
+        """Map all of ``count`` input rows to one output row."""
+        rows = np.array([[0, count - 1, 0, 0]] if count else np.zeros((0, 4)), np.int64)
+        return cls(Table.plain(1, 1, rows, np.full((len(rows), 1), -1)), forward=True)
+
     def turned(self) -> RowMap:
         """Return a map of rows in order with the other side as the absolute one."""
         table = self.table

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 from pyspark.sql import DataFrame
 
-from dslog.capture.spark.java import analysed, execution, physical
+from dslog.capture.spark.java import analysed, execution
 from dslog.capture.spark.numbering import Numbering
-from dslog.capture.spark.ordering import count_partitions, fix_order, moves_rows, with_ids
+from dslog.capture.spark.ordering import count_partitions, fix_order, with_ids
 from dslog.capture.spark.rows import Id, fresh_column
 
-_STEADY_LEAVES = {"LocalRelation", "Range", "OneRowRelation", "LogicalRDD"}
+_OPERATOR = re.compile(r"^[ :+|-]*(\w+)", re.MULTILINE)
+_STEADY = {"Project", "Filter", "SubqueryAlias", "View", "LocalRelation", "Range"}
+_FILES = re.compile(r"^[ :+|-]*Relation .* (parquet|orc|csv|json|text|avro|xml)\s*$", re.MULTILINE)
 _background = ThreadPoolExecutor(4, thread_name_prefix="dslog-count")
 
 
@@ -32,23 +33,19 @@ def identify(frame: DataFrame) -> tuple[DataFrame, Id]:
 
 
 def is_steady(frame: DataFrame) -> bool:
-    """Whether a DataFrame gives the same rows in the same order each time."""
+    """Whether a DataFrame gives the same rows in the same order each time.
+
+    So does one that reads files or local data and only filters rows and computes columns.
+    """
     plan = analysed(frame)
-    if not plan.deterministic() or not _steady_leaves(plan) or moves_rows(frame):
-        return False
-    if "AdaptiveSparkPlan" in physical(frame):
-        return False
-    return bool(execution(frame).toRdd().outputDeterministicLevel().toString() == "DETERMINATE")
-
-
-def _steady_leaves(plan: Any) -> bool:
-    leaves = plan.collectLeaves()
-    for place in range(leaves.size()):
-        leaf = leaves.apply(place)
-        kind = re.sub(r"\$$", "", leaf.getClass().getSimpleName())
-        if kind == "LogicalRelation":
-            if leaf.relation().getClass().getSimpleName() != "HadoopFsRelation":
+    text = plan.toString()
+    relations = 0
+    for operator in _OPERATOR.findall(text):
+        if operator == "Relation":
+            relations += 1
+        elif operator == "LogicalRDD":
+            if execution(frame).toRdd().outputDeterministicLevel().toString() != "DETERMINATE":
                 return False
-        elif kind not in _STEADY_LEAVES:
+        elif operator not in _STEADY:
             return False
-    return True
+    return relations == len(_FILES.findall(text)) and bool(plan.deterministic())

@@ -25,6 +25,8 @@ from dslog.lineage.table import Table
 I64 = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Batches = Iterator[pa.RecordBatch]
+Block = list[I64]
+"""The columns of a batch: ids, perhaps the step that ended the row, columns of taps."""
 
 NOWHERE = 1 << 62
 """Stands for a missing id; sorts behind all others."""
@@ -75,12 +77,14 @@ class SpineSpec:
     """What a batch holds: ``keys`` ids, perhaps the step that ended the row, then taps' columns.
 
     Relations are numbered: those of the steps in order, two for a join, then those of the taps.
+    Rows come in the order of their ids; unless ``ordered``, only in that of their first id.
     """
 
     numberings: tuple[Numbering, ...]
     steps: tuple[StepSpec, ...]
     ends: bool = False
     taps: tuple[TapSpec, ...] = ()
+    ordered: bool = True
 
     @property
     def relations(self) -> list[tuple[int, int | None]]:
@@ -107,16 +111,16 @@ class Pass:
     def __init__(self, spec: SpineSpec) -> None:
         self.spec = spec
         self.part = TaskContext.get().partitionId()  # type: ignore[union-attr]
-        self.last: I64 | None = None
+        self.last = [-1] * len(spec.numberings)
         self.done = [0] * len(spec.steps)
         self.ends = [NOWHERE, -1]
         self.disorder = False
 
     def run(self, batches: Batches) -> Batches:
         """Read all batches."""
-        for batch in batches:
-            if batch.num_rows:
-                yield from self._batch(batch)
+        blocks = (columns_of(batch) for batch in batches if batch.num_rows)
+        for block in blocks if self.spec.ordered else sorted_runs(blocks, len(self.last)):
+            yield from self._block(block)
         if self.disorder:
             yield self._note(DISORDER, 0, 0)
         for place, count in enumerate(self.done, start=1):
@@ -124,13 +128,13 @@ class Pass:
         yield self._note(LEAST, 0, self.ends[0])
         yield self._note(MOST, 0, self.ends[1])
 
-    def _batch(self, batch: pa.RecordBatch) -> Batches:
-        keys = [numbers(batch.column(at)) for at in range(len(self.spec.numberings))]
+    def _block(self, block: Block) -> Batches:
+        keys = block[: len(self.spec.numberings)]
         self.ends = [min(self.ends[0], int(keys[0][0])), max(self.ends[1], int(keys[0][-1]))]
         fresh = self._changes(keys)
-        ended = self._ended(batch)
+        ended = block[len(keys)] if self.spec.ends else None
         positions = self._positions(0, keys)
-        alive = np.ones(batch.num_rows, bool)
+        alive = np.ones(len(positions), bool)
         relation = 0
         for place, step in enumerate(self.spec.steps):
             outlived = alive if ended is None else (ended == 0) | (ended > step.number)
@@ -147,29 +151,23 @@ class Pass:
                 relation += 1
             positions, alive = now, outlived
         for tap in self.spec.taps:
-            yield from self._tapped(relation, tap, batch, positions, alive)
+            yield from self._tapped(relation, tap, block, positions, alive)
             relation += 1
 
-    def _changes(self, keys: list[I64]) -> list[Flags]:
+    def _changes(self, keys: Block) -> list[Flags]:
         """Say for each row whether its first id, its first two ... differ from the row before."""
         fresh: list[Flags] = []
         for at, key in enumerate(keys):
             changed = np.empty(len(key), bool)
-            changed[0] = self.last is None or key[0] != self.last[at]
+            changed[0] = key[0] != self.last[at]
             np.not_equal(key[1:], key[:-1], out=changed[1:])
             fresh.append(changed | fresh[-1] if fresh else changed)
-        before = keys[0][0] if self.last is None else self.last[0]
-        if keys[0][0] < before or (keys[0][1:] < keys[0][:-1]).any():
+        if keys[0][0] < self.last[0] or (keys[0][1:] < keys[0][:-1]).any():
             self.disorder = True
-        self.last = np.array([key[-1] for key in keys])
+        self.last = [int(key[-1]) for key in keys]
         return fresh
 
-    def _ended(self, batch: pa.RecordBatch) -> I64 | None:
-        if not self.spec.ends:
-            return None
-        return numbers(batch.column(len(self.spec.numberings)))
-
-    def _positions(self, at: int, keys: list[I64]) -> I64:
+    def _positions(self, at: int, keys: Block) -> I64:
         """Positions of the ids at a place, ``NOWHERE`` where there is none."""
         ids = keys[at]
         missing = ids == NOWHERE
@@ -183,21 +181,20 @@ class Pass:
         yield from self._piece(relation, compress_function(now[found], [others[found]]))
 
     def _tapped(
-        self, relation: int, tap: TapSpec, batch: pa.RecordBatch, positions: I64, alive: Flags
+        self, relation: int, tap: TapSpec, block: Block, positions: I64, alive: Flags
     ) -> Batches:
         if tap.flag is not None:
-            alive = alive & (numbers(batch.column(tap.flag)) == 1)
-        columns = [numbers(batch.column(column)) for column in tap.columns]
-        for ids in columns:
-            alive = alive & (ids != NOWHERE)
-        values = [
-            ids[alive] if numbering is None else numbering.positions(ids[alive])
-            for ids, numbering in zip(columns, tap.numberings, strict=True)
-        ]
+            alive = alive & (block[tap.flag] == 1)
+        for column in tap.columns:
+            alive = alive & (block[column] != NOWHERE)
+        values = []
+        for column, numbering in zip(tap.columns, tap.numberings, strict=True):
+            ids = block[column][alive]
+            values.append(ids if numbering is None else numbering.positions(ids))
         if tap.spread is None:
             table = compress_function(positions[alive], values)
         else:
-            back, ahead = (numbers(batch.column(at))[alive] for at in tap.spread)
+            back, ahead = (block[column][alive] for column in tap.spread)
             table = compress_runs(positions[alive], values[0] - back, values[0] + ahead)
         yield from self._piece(relation, table)
 
@@ -216,12 +213,43 @@ class Pass:
         return pa.RecordBatch.from_arrays(arrays, schema=_PIECES)
 
 
-def numbers(column: pa.Array) -> I64:
-    """Return a column of ids, with ``NOWHERE`` for nulls."""
-    if column.null_count:
-        column = column.fill_null(NOWHERE)
-    found: I64 = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    return found
+def columns_of(batch: pa.RecordBatch) -> Block:
+    """Return the columns of a batch as numbers, with ``NOWHERE`` for nulls."""
+    block: Block = []
+    for column in batch.columns:
+        whole = column.fill_null(NOWHERE) if column.null_count else column
+        block.append(whole.to_numpy(zero_copy_only=False).astype(np.int64, copy=False))
+    return block
+
+
+def sorted_runs(blocks: Iterator[Block], keys: int) -> Iterator[Block]:
+    """Sort rows that have the same first id by their other ids.
+
+    The last run of a block may go on in the next one, so it is held back.
+    """
+    held: Block | None = None
+    for block in blocks:
+        whole = (
+            block if held is None else [np.concatenate(c) for c in zip(held, block, strict=True)]
+        )
+        first = whole[0]
+        cut = int(np.searchsorted(first, first[-1])) if (first[1:] >= first[:-1]).all() else 0
+        held = [column[cut:] for column in whole]
+        if cut:
+            yield sort_rows([column[:cut] for column in whole], keys)
+    if held is not None:
+        yield sort_rows(held, keys)
+
+
+def sort_rows(block: Block, keys: int) -> Block:
+    """Sort the rows of a block by their ids, unless they are sorted."""
+    tied = np.ones(len(block[0]) - 1, bool)
+    for key in block[:keys]:
+        if (tied & (key[1:] < key[:-1])).any():
+            order = np.lexsort(block[:keys][::-1])
+            return [column[order] for column in block]
+        tied &= key[1:] == key[:-1]
+    return block
 
 
 def compress_function(left: I64, right: list[I64]) -> Table:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 
 from dslog.capture.spark.assembly import Gathered, OutOfOrderError, gather
 from dslog.capture.spark.numbering import Numbering
-from dslog.capture.spark.ordering import in_order, moves_rows
+from dslog.capture.spark.ordering import moves_rows, spread_in_order
 from dslog.capture.spark.products import RowMap
 from dslog.capture.spark.rows import Id, Trail
 from dslog.capture.spark.spine import SpineSpec, StepSpec, TapSpec
@@ -86,10 +87,7 @@ def _specify(trail: Trail, taps: Sequence[Tap]) -> tuple[SpineSpec, list[str]]:
 
 
 def _run(ids: DataFrame, trail: Trail, spec: SpineSpec, moved: bool | None) -> Gathered:
-    moved = moves_rows(ids) if moved is None else moved
-    try:
-        return gather(in_order(ids, trail, moved=moved), spec)
-    except OutOfOrderError:
-        if moved:
-            raise
-        return gather(in_order(ids, trail, moved=True), spec)
+    if not (moves_rows(ids) if moved is None else moved):
+        with suppress(OutOfOrderError):
+            return gather(ids, replace(spec, ordered=len(trail.ids) == 1))
+    return gather(spread_in_order(ids, trail), spec)

@@ -245,3 +245,10 @@ def test_boxes_far_apart_stay_whole():
     pair = np.array([[[0, 10], [0, 10]], [[5, 15], [5, 15]]]) + 2 * 10**9
     united = algebra.normalise(np.concatenate([boxes, pair]))
     assert len(united) == 503
+
+
+def test_boxes_in_order_merge_with_their_neighbours_only():
+    boxes = np.array([[[0, 1], [0, 4]], [[2, 3], [0, 4]], [[5, 5], [0, 4]], [[6, 6], [1, 4]]])
+    expected = [[[0, 3], [0, 4]], [[5, 5], [0, 4]], [[6, 6], [1, 4]]]
+    assert algebra.normalise(boxes).tolist() == expected
+    assert boxes[0, 0].tolist() == [0, 1]  # the caller's boxes stay as they are

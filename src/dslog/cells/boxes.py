@@ -15,7 +15,15 @@ from dslog.cells import slabs
 from dslog.cells.flat import from_flat, to_flat
 from dslog.cells.grid import grid_cells, on_grid
 from dslog.cells.masks import Mask, paint, unpaint
-from dslog.cells.merging import Ints, bounds, coalesce, drop_empty, sort_boxes, volume
+from dslog.cells.merging import (
+    Ints,
+    bounds,
+    coalesce,
+    drop_empty,
+    merge_neighbours,
+    sort_boxes,
+    volume,
+)
 from dslog.cells.overlaps import plan_self_sweep, plan_sweep
 
 __all__ = [
@@ -51,6 +59,14 @@ def normalise(boxes: Ints) -> Ints:
     boxes = drop_empty(boxes)
     if len(boxes) < 2 or boxes.shape[1] < 2:
         return coalesce(boxes)
+    if (boxes[1:, 0, 0] > boxes[:-1, 0, 1]).all():
+        # in order along the first axis: none overlap, and only neighbours can merge
+        return merge_neighbours(boxes, 0)
+    return _unite(boxes)
+
+
+def _unite(boxes: Ints) -> Ints:
+    """Disjoint, merged boxes of at least two that may overlap in any way."""
     if grid_cells(boxes) <= min(_DENSE * len(boxes), _GRID_LIMIT):
         return _unite_on_grid(boxes)
     boxes = coalesce(boxes)

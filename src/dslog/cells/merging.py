@@ -106,5 +106,10 @@ def merge_axis(boxes: Ints, axis: int) -> Ints:
     others = [j for j in range(boxes.shape[1]) if j != axis]
     columns = [boxes[:, j, side] for j in others for side in (0, 1)]
     order = lexicographic_order([*columns, boxes[:, axis, 0]])
-    merged: Ints = kernels.merge_sorted(boxes[order], axis)
+    return merge_neighbours(boxes[order], axis)
+
+
+def merge_neighbours(boxes: Ints, axis: int) -> Ints:
+    """Merge boxes that follow each other in the list, as ``merge_axis`` does."""
+    merged: Ints = kernels.merge_sorted(np.ascontiguousarray(boxes), axis)
     return merged

@@ -33,6 +33,7 @@ Orientation = Literal["backward", "forward"]
 INLINE_ROWS = 64  # a table of at most this many rows lives in the header
 _MANY_ROWS = 1 << 12
 _BITMAP_CELLS = 1 << 28
+_CELLS_PER_ROW = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +168,17 @@ class Lineage:
         return CellSet.from_boxes(given, boxes, exact=exact)
 
     def _is_scattered(self, cells: CellSet) -> bool:
-        """Whether boxes, though few, meet so many rows that a bitmap is quicker."""
-        most = max((len(f.table) for term in self.terms for f in term), default=0)
+        """Whether few boxes meet so many rows of hardly a cell that a bitmap is quicker."""
+        tables = [factor.table for term in self.terms for factor in term]
         size = math.prod(cells.shape)
-        if most <= _MANY_ROWS or size > _BITMAP_CELLS:
+        largest = max(tables, key=len, default=None)
+        if largest is None or len(largest) <= _MANY_ROWS or size > _BITMAP_CELLS:
+            return False
+        if largest.most_pairs > _CELLS_PER_ROW * len(largest):
             return False
         if cells.count * 16 > size:
             return True
-        return size <= 16 * most and any(f.table.prefers_bitmap() for t in self.terms for f in t)
+        return size <= 16 * len(largest) and largest.prefers_bitmap()
 
     def __eq__(self, other: object) -> bool:
         """Compare the compressed form, not the pairs it stands for."""

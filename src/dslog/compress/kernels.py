@@ -138,23 +138,18 @@ def write_chains(
 
 
 @njit(cache=True)
-def write_cells(rel: I64, l: int, follows: I64, rows: I64, refs: I64) -> bool:
-    """Write a row for each pair of a sorted relation of one input cell per output cell.
+def split_cells(rel: I64, l: int, follows: I64, columns: I64) -> bool:
+    """Write the inputs of a sorted relation of one input cell per output cell as columns.
 
     Input i is written relative to output axis ``follows[i]``, or absolutely for -1. Gives up, and
     says so, where two pairs are out of order or of the same output cell.
     """
-    m = rel.shape[1] - l
     for r in range(rel.shape[0]):
         if r > 0 and _run_step(rel, r, l) != -1:
             return False
-        for j in range(l):
-            rows[r, j] = rows[r, l + j] = rel[r, j]
-        for i in range(m):
+        for i in range(columns.shape[0]):
             j = follows[i]
-            value = rel[r, l + i] - (rel[r, j] if j >= 0 else 0)
-            rows[r, 2 * l + i] = rows[r, 2 * l + m + i] = value
-            refs[r, i] = j
+            columns[i, r] = rel[r, l + i] - (rel[r, j] if j >= 0 else 0)
     return True
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.compress import kernels, row_kernels
+from dslog.lineage.columns import ColumnTable
 from dslog.lineage.table import Table
 from dslog.relation.relation import sort_unique
 
@@ -52,10 +53,13 @@ def provrc(
     if status == kernels.UNSORTED:
         relation = sort_unique(relation, [*out_shape, *in_shape])
         status, table = _one_pass(relation, l, m, most)
-    if status in (kernels.SORTED, kernels.SCATTERED):
-        # all cells in order need no outputs: a merge here and there would cost them that
-        least = 1.0 - most if status == kernels.SCATTERED else 0.0
-        axes = [j for j in range(l - 2, -1, -1) if thorough or _may_merge(table, j, least)]
+    if status == kernels.SCATTERED:
+        scattered = _cell_by_cell(relation, out_shape, m, 1.0 - most)
+        if scattered is not None:
+            return scattered
+        status, table = _one_pass(relation, l, m, 1.0)
+    if status == kernels.SORTED:
+        axes = [j for j in range(l - 2, -1, -1) if thorough or _may_merge(table, j)]
         if axes and len(table) > 1:
             rows = np.concatenate([table.rows, table.ref], axis=1)
             return _to_table(_output_passes(rows, l, m, axes), l, m)
@@ -121,7 +125,7 @@ def _settled(table: Table) -> Table:
 
 
 def _one_pass(relation: I64, l: int, m: int, most: float) -> tuple[int, Table]:
-    """Compress a sorted relation of one run per cell, or of one cell where chains are too many."""
+    """Compress a sorted relation of one run per cell; the status says if it is no such thing."""
     n = len(relation)
     if m > _MOST_INPUTS:
         return _check_order(relation), Table.empty(l, m)
@@ -130,14 +134,38 @@ def _one_pass(relation: I64, l: int, m: int, most: float) -> tuple[int, Table]:
     status, k = kernels.chain_cells(relation, l, most, head, times, length, axis, pattern)
     if status == kernels.SORTED and k > most * n:
         status = kernels.SCATTERED
-    if status == kernels.SCATTERED:
-        table = _blank(n, l, m)
-        if kernels.write_cells(relation, l, _follows(relation, l, m), table.rows, table.ref):
-            return kernels.SCATTERED, table
-        return _one_pass(relation, l, m, 1.0)
-    table = _blank(k, l, m)
-    kernels.write_chains(relation, l, head, times, length, axis, pattern, table.rows, table.ref)
-    return status, table
+    if status != kernels.SORTED:
+        return status, Table.empty(l, m)
+    rows, ref = np.empty((k, 2 * (l + m)), np.int64), np.empty((k, m), np.int64)
+    kernels.write_chains(relation, l, head, times, length, axis, pattern, rows, ref)
+    return status, Table.plain(l, m, rows, ref)
+
+
+def _cell_by_cell(relation: I64, out_shape: Sequence[int], m: int, least: float) -> Table | None:
+    """Return a sorted relation of one input cell for each output cell as columns of inputs.
+
+    All cells in order need no outputs: a merge here and there would cost them that. None where at
+    least a share of ``least`` of the pairs merge along some axis, or are out of order after all.
+    """
+    n, l = len(relation), len(out_shape)
+    samples = np.linspace(0, n - 1, _SAMPLES).astype(np.int64)
+    for j in range(l - 1):
+        stride = math.prod(out_shape[j + 1 :])
+        first = samples[samples < n - stride]
+        moved = relation[first + stride, l:] - relation[first, l:]
+        merging = ((moved == 0) | (moved == 1)).all(axis=1)
+        if np.count_nonzero(merging) > least * len(samples):
+            return None
+    follows = _follows(relation, l, m)
+    columns = np.empty((m, n), np.int64)
+    if not kernels.split_cells(relation, l, follows, columns):
+        return None
+    nothing = np.broadcast_to(np.int64(0), n)
+    named: dict[str, I64] = {f"b{j}w": nothing for j in range(l)}
+    for i in range(m):
+        named |= {f"a{i}": columns[i], f"a{i}w": nothing}
+        named[f"a{i}r"] = np.broadcast_to(follows[i], n)
+    return ColumnTable(l, m, n, named, out_shape)
 
 
 def _follows(relation: I64, l: int, m: int) -> I64:
@@ -149,10 +177,6 @@ def _follows(relation: I64, l: int, m: int) -> I64:
             if np.ptp(sample[:, l + i] - sample[:, j]) == 0:
                 follows[i] = j
     return follows
-
-
-def _blank(n: int, l: int, m: int) -> Table:
-    return Table.plain(l, m, np.empty((n, 2 * (l + m)), np.int64), np.empty((n, m), np.int64))
 
 
 def _check_order(relation: I64) -> int:
@@ -194,16 +218,12 @@ def _output_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
     return rows
 
 
-def _may_merge(table: Table, j: int, least: float = 0.0) -> bool:
-    """Whether a pass along axis j is worth it: more than ``least`` of a sample of rows merge.
-
-    With few rows it always is.
-    """
+def _may_merge(table: Table, j: int) -> bool:
+    """Whether a pass along axis j is worth it: some row of a sample merges, or rows are few."""
     if len(table) < _MANY:
         return True
     samples = np.linspace(0, len(table) - 1, _SAMPLES).astype(np.int64)
-    links = row_kernels.sample_links(table.rows, table.ref, table.num_out, j, samples)
-    return links > least * len(samples)
+    return row_kernels.sample_links(table.rows, table.ref, table.num_out, j, samples) > 0
 
 
 def _rows_may_merge(rows: I64, l: int, m: int, j: int) -> bool:

@@ -189,6 +189,8 @@ def table_columns(table: Table, settled: int = 0) -> dict[str, I64]:
 
     The first ``settled`` axes are left out.
     """
+    if isinstance(table, ColumnTable) and (settled or table.ordered is None):
+        return table.columns
     l, m = table.num_out, table.num_in
     axes = list(axis_columns(l, m))[settled:]
     columns = _ends_and_widths(table.rows, axes, "")
@@ -276,6 +278,8 @@ def _implied_cells(table: Table, out_sizes: Sequence[int]) -> str:
     """Whether lower ends on the output axes go without saying: "all", "next" or not ("")."""
     if table.levels or table.num_out == 0:
         return ""
+    if isinstance(table, ColumnTable) and table.ordered == tuple(out_sizes):
+        return "all"
     if len(table) == math.prod(out_sizes) and all_cells(
         table.rows, table.num_out, np.array(out_sizes, np.int64)
     ):

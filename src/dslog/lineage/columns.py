@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +63,28 @@ class ColumnTable(Table):
         """Bytes of the columns and of the matrix, made or not: what a cache has to reckon with."""
         kept = sum(c.nbytes for c in self._columns.values() if c.strides != (0,))
         return kept + 8 * self._n * (self.width + self.num_in)
+
+    @property
+    def ordered(self) -> tuple[int, ...] | None:
+        """Sizes of the output axes when the rows are all of their cells in order, else None."""
+        return self._ordered
+
+    @property
+    def columns(self) -> dict[str, I64]:
+        """The columns; those of the outputs are left out where they go without saying."""
+        return dict(self._columns)
+
+    def take(self, which: Any) -> Table:
+        """Keep some rows, in the given order; the others are not made for that."""
+        if self.has_rows:
+            return super().take(which)
+        places = np.arange(self._n)[which]
+        columns = {name: column[places] for name, column in self._columns.items()}
+        if self._ordered is not None:
+            indices = np.unravel_index(places, self._ordered)
+            columns.update((f"b{j}", index) for j, index in enumerate(indices))
+        part = ColumnTable(self.num_out, self.num_in, len(places), columns)
+        return Table.plain(self.num_out, self.num_in, part.rows, part.ref)
 
     @property
     def has_rows(self) -> bool:

@@ -23,6 +23,7 @@ from dslog.reuse.solve import EXTRA_CALLS
 Json = Any
 _NAMES = re.compile(r"[iox]\d+(?:_\d+)?")
 _MOST_SEEN = 16
+_TRUSTED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Form:
     extents: tuple[tuple[str, ...], ...]  # of every output axis; () where the inputs don't say
     seen: tuple[Sizes, ...]
     dropped: frozenset[tuple[int, ...]] = frozenset({()})
+    trusted: bool = False  # it was confirmed elsewhere
 
     @cached_property
     def level(self) -> int:
@@ -66,6 +68,8 @@ class Form:
 
         A call counts for a number when the sizes it depends on, or might depend on, are new.
         """
+        if self.trusted:
+            return _TRUSTED
         calls = self._scopes[wanted].calls
         counts = {len(calls) - 1}
         for level, names in self._depends:
@@ -168,6 +172,8 @@ class Form:
         )
 
     def _outside(self, sizes: Sizes) -> str | None:
+        if sizes.ranks != self.seen[0].ranks:
+            return "its arrays have other numbers of axes"
         scope = self._scopes.get(pattern(sizes))
         if scope is None:
             return unseen_pattern(sizes, self._patterns)
@@ -188,7 +194,7 @@ class Form:
 
     def to_json(self) -> Json:
         """Return the form as JSON values."""
-        return {
+        item = {
             "skeleton": self.skeleton,
             "numbers": [list(texts) if len(texts) > 1 else texts[0] for texts in self.numbers],
             "extents": [list(texts) for texts in self.extents],
@@ -196,6 +202,7 @@ class Form:
             "seen": [[s.inputs, s.outputs, s.args] for s in self.seen],
             "dropped": sorted(self.dropped),
         }
+        return {**item, "trusted": True} if self.trusted else item
 
     @classmethod
     def from_json(cls, item: Json) -> Form:
@@ -209,6 +216,7 @@ class Form:
             tuple(map(tuple, item["extents"])),
             tuple(sizes_from_json(point) for point in item["seen"]),
             frozenset(map(tuple, item["dropped"])),
+            item.get("trusted", False),
         )
 
 

@@ -128,7 +128,7 @@ class General:
 
     ``large`` counts calls whose lineage had too many rows for a formula, ``solved`` how often the
     forms were solved; ``seconds`` and ``cells`` are the time of the largest capture and its output
-    cells; ``source`` says where forms come from that were not solved here.
+    cells; ``source`` says where forms come from that were confirmed elsewhere.
     """
 
     calls: tuple[tuple[Sizes, Bodies], ...] = ()
@@ -141,7 +141,7 @@ class General:
 
     def permanent(self, agreeing: int) -> list[Form]:
         """Return the forms that enough calls agreed with."""
-        return [form for form in self.forms if self.source or form.agreeing >= agreeing]
+        return [form for form in self.forms if form.agreeing >= agreeing]
 
     def saving(self, cells: int) -> float:
         """Return the seconds that a capture would have taken, at least.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.serial import INLINE_ROWS, unpack
 from dslog.reuse.form import Example, Refused
-from dslog.reuse.generalise import generalise, taken_in
+from dslog.reuse.generalise import contradicts, generalise, taken_in
 from dslog.reuse.keys import (
     Family,
     Variant,
@@ -168,12 +168,14 @@ class Learner:
                 return general  # solving takes longer than many a capture: less and less often
             forms = generalise([*examples(known, self.catalog), example])
             forms = [form for form in forms if all(form.extents) or names_shape(variant.key)]
-        return replace(general, forms=tuple(forms), source="")
+            trusted = [form for form in general.forms if form.trusted]
+            forms += [form for form in trusted if not contradicts(form, example)]
+        return replace(general, forms=tuple(forms))
 
     def _judge(self, before: Signature, general: General, example: Example) -> Signature:
         """Count a miss or a refusal by what the permanent forms would have said of this call."""
-        needed = None if general.source else self.agreeing
-        answers = [form.apply(example.sizes, needed) for form in general.permanent(self.agreeing)]
+        forms = general.permanent(self.agreeing)
+        answers = [form.apply(example.sizes, self.agreeing) for form in forms]
         given = [answer for answer in answers if not isinstance(answer, Refused)]
         if any(not same_lineages(answer, example.lineages) for answer in given):
             return replace(before, misses=before.misses + self._missed())

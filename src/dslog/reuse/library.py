@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
+from dslog.reuse.form import Form
 from dslog.reuse.keys import read_key
-from dslog.reuse.knowledge import GEN, PERMANENT
+from dslog.reuse.knowledge import GEN, PERMANENT, General
 from dslog.store.records import Signature
 
 Json = Any
@@ -30,22 +32,12 @@ def numpy_library() -> Mapping[str, Signature]:
     return MappingProxyType(read_library(json.loads(text)))
 
 
-def read_library(item: Json) -> dict[str, Signature]:
-    """Read a library: forms, each with the names and arguments of the calls that follow it."""
+def read_library(item: Json, source: str = SOURCE) -> dict[str, Signature]:
+    """Read a library: forms, each with the keys of the calls that follow it."""
     found = {}
     for entry in item["forms"]:
-        content = json.dumps(
-            {
-                "calls": [],
-                "forms": entry["forms"],
-                "large": 0,
-                "solved": 0,
-                "seconds": 0.0,
-                "cells": 0,
-                "source": SOURCE,
-            },
-            separators=(",", ":"),
-        )
+        forms = tuple(replace(Form.from_json(form), trusted=True) for form in entry["forms"])
+        content = General(forms=forms, source=source).to_json()
         for key in entry["keys"]:
             text = json.dumps(key, separators=(",", ":"), sort_keys=True)
             found[text] = Signature(GEN, text, PERMANENT, content)

@@ -19,7 +19,7 @@ import numpy as np
 from dslog.errors import CaptureError
 from dslog.lineage.lineage import Lineage
 from dslog.reuse.expressions import Sizes
-from dslog.reuse.form import Refused
+from dslog.reuse.form import Form, Refused
 from dslog.reuse.generalise import generalise
 from dslog.reuse.keys import Variant, base_key, dim_key, family_of, gen_variants, sizes_of
 from dslog.reuse.knowledge import (
@@ -185,8 +185,7 @@ def apply_forms(
     ``eager`` takes forms that nothing confirmed yet, if they are as simple as the paper's.
     """
     forms = general.permanent(agreeing)
-    needed = None if general.source else agreeing
-    tries = [(form, needed) for form in forms]
+    tries: list[tuple[Form, int | None]] = [(form, agreeing) for form in forms]
     if eager:
         tries += [(form, None) for form in general.forms if form.level == 0]
     for form, enough in tries:

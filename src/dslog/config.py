@@ -17,7 +17,7 @@ DSLOG_REUSE_AFTER          ``1``        how many further calls of an operation m
                                         its lineage is reused: the paper's m
 DSLOG_REUSE_PROBES         ``8``        output cells on which a capture is compared with what
                                         reuse says, before it is skipped
-DSLOG_PARTITION_ROWS       ``4194304``  rows of a relation that one task compresses
+DSLOG_PARTITION_ROWS       ``2097152``  rows of a relation that one task compresses
 ========================== ============ =====================================================
 
 Those about sessions count only when DSLog starts one itself, not when a program brings its own.
@@ -50,7 +50,7 @@ class Config:
     spark_conf: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     spark_rows: int = 4_000_000
     collect_rows: int = 1_000_000
-    partition_rows: int = 1 << 22
+    partition_rows: int = 1 << 21
     reuse_after: int = 1
     reuse_probes: int = 8
 
@@ -64,7 +64,7 @@ class Config:
             spark_conf=MappingProxyType(_conf(environ.get("DSLOG_SPARK_CONF") or "{}")),
             spark_rows=_rows(environ, "DSLOG_SPARK_ROWS", "4000000"),
             collect_rows=_rows(environ, "DSLOG_COLLECT_ROWS", "1000000"),
-            partition_rows=_rows(environ, "DSLOG_PARTITION_ROWS", "4194304"),
+            partition_rows=_rows(environ, "DSLOG_PARTITION_ROWS", "2097152"),
             reuse_after=_count(environ, "DSLOG_REUSE_AFTER", "1"),
             reuse_probes=_count(environ, "DSLOG_REUSE_PROBES", "8"),
         )

@@ -41,7 +41,7 @@ class Limits:
 
     spark_rows: int = 4_000_000
     collect_rows: int = 1_000_000
-    partition_rows: int = 1 << 22
+    partition_rows: int = 1 << 21
     broadcast: int = _BROADCAST
 
     @classmethod

@@ -35,7 +35,7 @@ class Options:
     method: Method = "auto"
     collect_rows: int = 1_000_000
     partitions: int | None = None
-    pairs: int = 1 << 22
+    pairs: int = 1 << 21
     chunk: int = 1 << 20
     combine: int = 1 << 16
 

@@ -195,9 +195,7 @@ def compare(name: str, run: Measured, frame: DataFrame, rows: int, scratch: Path
     plain = measure(lambda: write_sorted(frame, scratch / "plain"))
     print(plain.line(f"{name}: Spark writes Parquet", rows))
     share, cpu = run.seconds / plain.seconds, run.cpu / plain.cpu
-    print(
-        f"    {plain.result:,} bytes; it took {share:.2f} of that time, {cpu:.2f} of that CPU"
-    )
+    print(f"    {plain.result:,} bytes; it took {share:.2f} of that time, {cpu:.2f} of that CPU")
     return share <= 1
 
 

@@ -117,8 +117,14 @@ def test_linear_pairs_are_those_of_rows(ordered, ref):
     zero = np.broadcast_to(np.int64(0), n)
     columns = {
         **({} if ordered else {"b0": outs[0], "b1": outs[1]}),
-        "b0w": zero, "b1w": zero, "a0": a0, "a0w": zero, "a1": rng.integers(0, 6, n),
-        "a1w": zero, "a0r": np.broadcast_to(np.int64(ref), n), "a1r": zero - 1,
+        "b0w": zero,
+        "b1w": zero,
+        "a0": a0,
+        "a0w": zero,
+        "a1": rng.integers(0, 6, n),
+        "a1w": zero,
+        "a0r": np.broadcast_to(np.int64(ref), n),
+        "a1r": zero - 1,
     }
     columns["a1r"] = np.broadcast_to(np.int64(-1), n)
     table = ColumnTable(2, 2, n, columns, sizes if ordered else None)

@@ -168,9 +168,7 @@ ZOO = [
     Operation(
         "concatenate", 3, lambda n, m, k: [(n, k), (m, k)], concatenated, concat_reads, {"axis": 0}
     ),
-    Operation(
-        "concatenate3", 3, lambda n, m, k: [(n,), (m,), (k,)], concatenated, concat_reads
-    ),
+    Operation("concatenate3", 3, lambda n, m, k: [(n,), (m,), (k,)], concatenated, concat_reads),
     Operation(
         "add_row", 2, lambda n, m: [(n, m), (m,)], lambda a, b: a, lambda c, a, b: [[c], [c[1:]]]
     ),

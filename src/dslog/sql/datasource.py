@@ -81,6 +81,11 @@ class DslogSource(DataSource):
         make = pairs_schema if self._kind == "pairs" else rows_schema
         return from_arrow_schema(make(len(out_shape), len(in_shape)))
 
+    @property
+    def reads_lineage(self) -> type[LineageReader]:
+        """What reads lineage."""
+        return LineageReader
+
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
         """What plans and reads."""
         if self._kind in _CATALOG:
@@ -89,7 +94,7 @@ class DslogSource(DataSource):
         with self._open() as store:
             out, in_ = self.options["out"], self.options["in"]
             lineages = tuple(store.stored(out, in_))
-            return LineageReader(self._kind, *_shapes(store, out, in_), lineages)
+            return self.reads_lineage(self._kind, *_shapes(store, out, in_), lineages)
 
     def _open(self) -> Store:
         return Store(self.options["path"], "r", read_capture=_read_only)
@@ -125,15 +130,6 @@ class LineageReader(DataSourceReader):
         self._shapes = out_shape, in_shape
         self._lineages = lineages
         self._conditions: list[Condition] = []
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's name)
-        """Take what bounds a column; Spark still checks what a window can't say."""
-        for one in filters:
-            found = _condition(one)
-            if found is not None:
-                self._conditions.append(found)
-            if found is None or not found.whole or self._kind == "rows":
-                yield one
 
     def partitions(self) -> Sequence[InputPartition]:
         """Cut the window into what tasks read."""
@@ -198,6 +194,28 @@ class LineageReader(DataSourceReader):
         for pairs in pairs_within(lineages, reading.window):
             if len(pairs):
                 yield pairs_batch(pairs, *map(len, self._shapes))
+
+
+class FilteringReader(LineageReader):
+    """Reads only what filters leave."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's name)
+        """Take what bounds a column; Spark still checks what a window can't say."""
+        for one in filters:
+            found = _condition(one)
+            if found is not None:
+                self._conditions.append(found)
+            if found is None or not found.whole or self._kind == "rows":
+                yield one
+
+
+class FilteringSource(DslogSource):
+    """The same for sessions that push filters down; Spark refuses such a reader in others."""
+
+    @property
+    def reads_lineage(self) -> type[LineageReader]:
+        """What reads lineage."""
+        return FilteringReader
 
 
 def _condition(one: Filter) -> Condition | None:

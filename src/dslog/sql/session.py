@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _KNOWN = "spark.dslog.format"
+_PUSHES = "spark.sql.python.filterPushdown.enabled"
 
 
 def spark(config: Mapping[str, object] | SparkSession | None = None) -> SparkSession:
@@ -27,12 +28,17 @@ def spark(config: Mapping[str, object] | SparkSession | None = None) -> SparkSes
 
 
 def register(found: SparkSession) -> None:
-    """Make the ``dslog`` format known to a session, once."""
-    if found.conf.get(_KNOWN, "false") == "true":
+    """Make the ``dslog`` format known to a session, once.
+
+    Filters reach the files if the session lets Python sources take them, as one that DSLog starts
+    does; a program's own session is not changed for it.
+    """
+    pushes = found.conf.get(_PUSHES, "false") or "false"
+    if found.conf.get(_KNOWN, None) == pushes:
         return
-    from dslog.sql.datasource import DslogSource
+    from dslog.sql.datasource import DslogSource, FilteringSource
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Spark warns when a name is registered again
-        found.dataSource.register(DslogSource)
-    found.conf.set(_KNOWN, "true")
+        found.dataSource.register(FilteringSource if pushes == "true" else DslogSource)
+    found.conf.set(_KNOWN, pushes)

@@ -126,6 +126,8 @@ class Form:
 
     def explains(self, example: Example) -> tuple[int, ...] | None:
         """Whether the formula holds for a captured call, in range or not: the rows that vanish."""
+        if self._wrong_output(example.sizes) is not None:
+            return None
         try:
             numbers = [compiled(texts[0])(example.sizes.values) for texts in self.numbers]
         except ZeroDivisionError:
@@ -140,7 +142,7 @@ class Form:
         values = example.sizes.values
         numbers = tuple(_like_first(texts, values) for texts in self.numbers)
         extents = tuple(
-            tuple(text for text in texts if _value(text, values) == actual)
+            tuple(text for text in texts if _extent(text, values) == actual)
             for texts, actual in zip(self.extents, _flat(example.sizes.outputs), strict=True)
         )
         return replace(
@@ -181,7 +183,7 @@ class Form:
 
     def _wrong_output(self, sizes: Sizes) -> str | None:
         for texts, actual in zip(self.extents, _flat(sizes.outputs), strict=True):
-            if texts and actual not in (_value(text, sizes.values) for text in texts):
+            if texts and actual not in (_extent(text, sizes.values) for text in texts):
                 return f"an output axis has size {actual}, not {texts[0]}"
         return None
 
@@ -235,6 +237,12 @@ def _value(text: str, values: Mapping[str, int]) -> int | None:
         return compiled(text)(values)
     except ZeroDivisionError:
         return None
+
+
+def _extent(text: str, values: Mapping[str, int]) -> int | None:
+    """Return the size of an output axis: where a formula goes below 0, nothing is left."""
+    value = _value(text, values)
+    return None if value is None else max(value, 0)
 
 
 def _like_first(texts: tuple[str, ...], values: Mapping[str, int]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ Json = Any
 Row = tuple[dict[int, str], dict[int, str], list[str]]  # outputs, inputs, conditions
 
 _LETTERS = "ijklmn"
-_MOST_LINES = 8
+_MOST_LINES = 12
 _NAME = re.compile(r"([iox])(\d+)(?:_(\d+))?")
 
 
@@ -205,11 +205,12 @@ def _moved(start: str, column: int, folds: Sequence[_Fold], names: _Names) -> st
         elif step == "-1":
             text = f"-{fold.turn}" if text == "0" else f"{text}-{fold.turn}"
         elif step is not None:
-            sign, size = ("-", step[1:]) if step.startswith("-") else ("+", step)
+            sign, size = ("-", step[1:]) if step.startswith("-") else ("", step)
             scaled = f"{_grouped(names.tell(size))}*{fold.turn}"
-            text = (
-                f"{'-' if sign == '-' else ''}{scaled}" if text == "0" else f"{text}{sign}{scaled}"
-            )
+            if re.fullmatch(r"-?\d+", text):
+                text = _sum(f"{sign}{scaled}", text)
+            else:
+                text = f"{text}{sign or '+'}{scaled}"
     return text
 
 

@@ -10,9 +10,9 @@ known, so a formula is applied to a further call only when that call is like tho
 - What never varied can't be interpolated: an axis that had one size in all calls seen must have it
   again, unless that size was 8 or more.
 - An axis is *delicate* if a number beyond level 0 (see ``solve``) depends on its size, or might.
-  Such an axis has a size that was seen, or the sizes seen are 4 or more apart; of fewer than 8
-  cells, it is no smaller than the smallest seen; and of two input axes, one of them delicate, that
-  one is larger which always was.
+  Such an axis has a size that was seen, or 3 different sizes were seen, or sizes that are 4 or
+  more apart; of fewer than 8 cells, it is no smaller than the smallest seen; and of two input axes,
+  one of them delicate, that one is larger which always was.
 - An argument lies between the smallest and the largest seen, until four were seen.
 
 So a formula is extrapolated along axes that were seen to vary, and hardly to smaller sizes.
@@ -31,6 +31,7 @@ from dslog.reuse.expressions import Sizes
 Pattern = tuple[int, ...]
 
 CERTAIN = 8  # an axis of this size that is read whole is no accident
+_SEVERAL = 3
 _APART = 4  # sizes closer than this can't tell a constant from a half, a third or a quarter
 _OPEN_ARGUMENT = 4  # values of an argument after which it may lie beyond those seen
 
@@ -102,7 +103,7 @@ class Scope:
             return None if known else f"{axis_name(name)} has size {value}; all calls had {low}"
         if name not in delicate or name.startswith("o") or value in self._sizes[name]:
             return None
-        if high - low < _APART:
+        if high - low < _APART and len(self._sizes[name]) < _SEVERAL:
             return f"{axis_name(name)} has size {value}; calls seen had {low} to {high}, too close"
         if value < min(low, CERTAIN):
             return f"{axis_name(name)} has size {value}; calls seen had {low} or more"

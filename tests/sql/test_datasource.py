@@ -12,6 +12,7 @@ from dslog.compress.encoder import compress
 from dslog.errors import DslogError
 from dslog.sql.pairs import pairs_within
 from dslog.sql.plain import plain_table
+from dslog.sql.session import register
 from dslog.sql.window import Condition, cells_window, condition, rows_window
 from dslog.testing import operations as ops
 from dslog.testing.strategies import relations
@@ -86,6 +87,18 @@ def test_filters(spark, store, where, keep):
     found = rows_of(read(spark, store, out="B", in_="A").where(where))
     expected = BOTH[keep(BOTH[:, 0], BOTH[:, 1])]
     assert found == list(map(tuple, expected.tolist()))
+
+
+def test_a_session_that_does_not_push_filters(spark, store):
+    key = "spark.sql.python.filterPushdown.enabled"
+    spark.conf.set(key, "false")
+    try:
+        register(spark)
+        found = rows_of(read(spark, store, out="B", in_="A").where("b0 >= 10 and b0 < 20"))
+        assert found == list(map(tuple, LARGE[10:20].tolist()))
+    finally:
+        spark.conf.set(key, "true")
+        register(spark)
 
 
 def test_compressed_rows(spark, store):

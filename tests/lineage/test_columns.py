@@ -148,3 +148,13 @@ def test_columns_in_another_order_are_still_few_rows():
     order = np.random.default_rng(5).permutation(60)
     relation, out_shape, in_shape = moved((700, 60), lambda p: p[:, order])
     assert compress(relation, out_shape, in_shape).num_rows <= 62
+
+
+@pytest.mark.parametrize("shape", [(60, 50), (200, 100), (30, 1000)])
+def test_a_sort_takes_about_the_bits_of_its_places(shape):
+    order = np.argsort(np.random.default_rng(6).random(shape), axis=1)
+    case = moved(shape, lambda p: np.take_along_axis(p, order, axis=1))
+    lineage = compress(*case)
+    bits = (shape[1] - 1).bit_length()
+    assert lineage.nbytes <= np.prod(shape) * bits / 8 + 600
+    assert np.array_equal(reread(lineage).to_relation(), case[0])

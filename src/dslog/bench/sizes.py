@@ -36,6 +36,8 @@ class Sizes:
     every_engine: bool  # or one of each kind
     limit: float
     max_pairs: int  # the largest relation that a random workflow may have
+    coverage_runs: int  # calls of every numpy operation
+    coverage_step: int  # every so manieth operation of the 136
 
 
 SMOKE = Sizes(
@@ -59,6 +61,8 @@ SMOKE = Sizes(
     every_engine=False,
     limit=1.0,
     max_pairs=60_000,
+    coverage_runs=5,
+    coverage_step=15,
 )
 QUICK = Sizes(
     name="quick",
@@ -81,6 +85,8 @@ QUICK = Sizes(
     every_engine=False,
     limit=1.5,
     max_pairs=2_000_000,
+    coverage_runs=7,
+    coverage_step=1,
 )
 STANDARD = Sizes(
     name="standard",
@@ -103,6 +109,8 @@ STANDARD = Sizes(
     every_engine=True,
     limit=15.0,
     max_pairs=20_000_000,
+    coverage_runs=20,
+    coverage_step=1,
 )
 FULL = Sizes(
     name="full",
@@ -125,6 +133,8 @@ FULL = Sizes(
     every_engine=True,
     limit=60.0,
     max_pairs=60_000_000,
+    coverage_runs=20,
+    coverage_step=1,
 )
 
 SIZES: dict[SizeName, Sizes] = {s.name: s for s in (SMOKE, QUICK, STANDARD, FULL)}

@@ -31,6 +31,7 @@ _KEY_LIMIT = float(1 << 62)
 _FEW = 64  # rows that are kept as readable text
 _SETTLE = 64
 _MANY = 1 << 15
+_ENOUGH = 1 << 10  # cells of which a share means something
 _CHAIN_BITS = 4  # about what the length of a chain takes
 _SAMPLES = 2048
 _MOST_INPUTS = 6  # patterns of moving inputs are an int8 of bits
@@ -76,7 +77,7 @@ def _most_chains(relation: I64, out_shape: Sequence[int], in_shape: Sequence[int
     With one input cell for each output cell the outputs may be all cells in order, which need not
     be written down: smaller than chains that hold hardly more than a cell.
     """
-    if len(relation) < _MANY or len(relation) != math.prod(out_shape):
+    if len(relation) < _ENOUGH or len(relation) != math.prod(out_shape):
         return 1.0
     bits = sum(max(s - 1, 1).bit_length() for s in in_shape)
     return bits / (bits + _CHAIN_BITS)

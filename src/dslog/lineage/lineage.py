@@ -31,7 +31,7 @@ from dslog.lineage.table import Table
 I64 = npt.NDArray[np.int64]
 Orientation = Literal["backward", "forward"]
 INLINE_ROWS = 64  # a table of at most this many rows lives in the header
-_MANY_ROWS = 1 << 12
+_MANY_ROWS = 1 << 10
 _BITMAP_CELLS = 1 << 28
 _CELLS_PER_ROW = 4
 

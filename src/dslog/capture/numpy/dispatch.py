@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 
 from dslog.capture.numpy.arguments import describe
-from dslog.capture.numpy.attempt import find_lineages
 from dslog.capture.numpy.call import Array, Call, Lineages, signature_of
 from dslog.capture.numpy.inputs import Inputs
 from dslog.capture.numpy.masking import Masked, Masking
@@ -111,7 +110,9 @@ def execute(job: Job, kind: type[Tracked]) -> Any:
         outputs,
     )
     lineages: Lineages = (
-        find_lineages(call, written=job.out is not None) if inputs.nodes else ((),) * len(outputs)
+        session.recall.find(call, inputs.nodes, written=job.out is not None)
+        if inputs.nodes
+        else ((),) * len(outputs)
     )
     nodes = inputs.nodes
     if masking is not None:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dslog.capture.numpy.call import Array, Lineages
 from dslog.capture.numpy.keeping import Keeper
 from dslog.capture.numpy.node import Node, Step
+from dslog.capture.numpy.recall import Recall
 from dslog.errors import CaptureError
 from dslog.lineage.factor import Shape
 from dslog.store.batch import Batch, BatchCall
@@ -37,6 +38,7 @@ class Session:
         self._new: list[Node] = []
         self._steps: list[Step] = []
         self.closed = False
+        self.recall = Recall()
 
     @property
     def catalog(self) -> Catalog:

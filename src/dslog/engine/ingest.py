@@ -101,6 +101,7 @@ def compress_path(
     """
     text = str(path)
     if "://" not in text:
+        text = str(Path(text).absolute())  # the session may run in another directory
         check_footers(text, out_shape, in_shape)
     frame = session().read.parquet(text)
     return compress_frame(frame, out_shape, in_shape, root, options)

@@ -62,7 +62,7 @@ class Engines:
 
     def stored(self, number: int) -> StoredLineage:
         """Return a lineage as it lies in the store."""
-        return StoredLineage(number, self.catalog.body(number), self.files.root)
+        return StoredLineage(number, self.catalog.body(number), self._root)
 
     def cells(self, query: object, array: ArrayInfo) -> Cells:
         """Read the cells of a query, which may be a Spark DataFrame."""
@@ -89,8 +89,13 @@ class Engines:
 
     @cached_property
     def _joins(self) -> SparkJoins:
-        root = self.files.root if self.writable else Path(gettempdir())
+        root = self._root if self.writable else Path(gettempdir())
         return SparkJoins(self._session, root, self.limits)
+
+    @property
+    def _root(self) -> Path:
+        """Where files are, for processes that run in other directories too."""
+        return self.files.root.absolute()
 
     def _session(self) -> "SparkSession":
         return spark(cast("Mapping[str, object] | SparkSession | None", self.spark))
@@ -118,7 +123,7 @@ class Engines:
         shapes = pair.out.shape, pair.in_.shape
         limits = self.limits
         options = Options(collect_rows=limits.collect_rows, pairs=limits.partition_rows)
-        root = self.files.root
+        root = self._root
         if isinstance(capture, str | PathLike):
             path = os.fspath(capture)
             found = compress_path(path, *shapes, root, self._session, options)

@@ -45,6 +45,7 @@ from dslog.store.seams import Observation, Stored
 _MOST_MISSES = 3
 _MOST_LARGE = 3
 _ENOUGH = 14  # calls after which an operation without a formula is given up
+_MOST_FORMS = 8  # regimes of an operation
 _OFTEN = 12  # times that the formulas of an operation are solved without second thoughts
 
 
@@ -143,7 +144,10 @@ class Learner:
         if lineages is not None:
             before = self._judge(before, general, Example(variant.sizes, lineages))
         general = self._refined(general, variant, lineages, seen)
-        self._put(replace(before, state=self._state(general, before), content=general.to_json()))
+        state = self._state(general, before)
+        if state == NOT_REUSABLE:
+            general = replace(general, calls=(), forms=())
+        self._put(replace(before, state=state, content=general.to_json()))
 
     def _refined(
         self, general: General, variant: Variant, lineages: Lineages | None, seen: Observation
@@ -169,6 +173,7 @@ class Learner:
             forms = generalise([*examples(known, self.catalog), example])
             forms = [form for form in forms if all(form.extents) or names_shape(variant.key)]
             trusted = [form for form in general.forms if form.trusted]
+            forms = [form for form in forms if len(form.seen) > 1][:_MOST_FORMS]
             forms += [form for form in trusted if not contradicts(form, example)]
         return replace(general, forms=tuple(forms))
 

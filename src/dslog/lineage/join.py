@@ -20,9 +20,11 @@ import numpy.typing as npt
 
 from dslog.lineage.flat import explode
 from dslog.lineage.kernels import join_folds
+from dslog.lineage.pairs import join_pairs
 from dslog.lineage.table import Table
 
 I64 = npt.NDArray[np.int64]
+_FEW_PAIRS = 64  # boxes times rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,27 @@ def join(table: Table, queries: I64, *, backward: bool) -> Hits:
     """Join query boxes (k, d, 2) with a table."""
     q_lo = np.ascontiguousarray(queries[:, :, 0])
     q_hi = np.ascontiguousarray(queries[:, :, 1])
-    query, row, scanned = table.overlaps(q_lo, q_hi, backward=backward)
+    few = len(table) * len(queries) <= _FEW_PAIRS
+    if few and table.levels == 0 and not (backward and table.shares_ref):
+        return _every_pair(table, q_lo, q_hi, backward=backward)
+    if few and table.levels:  # folds leave out by themselves what does not match
+        row, query = np.divmod(np.arange(len(table) * len(queries)), max(1, len(queries)))
+        scanned = len(row)
+    else:
+        query, row, scanned = table.overlaps(q_lo, q_hi, backward=backward)
     if table.levels == 0:
         hits = _plain(table.rows[row], table.ref[row], query, q_lo, q_hi, table, backward)
         return Hits(*hits, scanned, len(row) if backward else len(hits[0]))
     return _folded(table, query, row, q_lo, q_hi, scanned, backward=backward)
+
+
+def _every_pair(table: Table, q_lo: I64, q_hi: I64, *, backward: bool) -> Hits:
+    """Join each box with each row: for a few of them that is less work than an index."""
+    most = len(table) * len(q_lo)
+    query = np.empty(most, np.int64)
+    boxes = np.empty((most, table.num_in if backward else table.num_out, 2), np.int64)
+    found = join_pairs(table.rows, table.ref, table.num_out, q_lo, q_hi, backward, query, boxes)
+    return Hits(query[:found], boxes[:found], most, found)
 
 
 def _plain(

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -16,6 +16,7 @@ from dslog.config import Config
 from dslog.engine.followers import LargeFollower, SharedLineage
 from dslog.engine.frames import is_frame
 from dslog.engine.ingest import compress_frame, compress_path, relation_rows
+from dslog.engine.large import LargeLineage
 from dslog.engine.parts import Parts
 from dslog.engine.plan import Limits
 from dslog.engine.session import spark
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+_HEADERS = 256
+
+
 @dataclass(frozen=True)
 class Engines:
     """The engines of one store; ``spark`` is a session, settings for one, or None."""
@@ -47,6 +51,7 @@ class Engines:
     cache: LineageCache
     spark: object
     writable: bool
+    _headers: dict[int, LargeLineage | None] = field(default_factory=dict, compare=False)
 
     def loader(self, engine: str) -> Load:
         """Return what gives a query its lineage, to be followed by this engine."""
@@ -100,10 +105,18 @@ class Engines:
     def _session(self) -> "SparkSession":
         return spark(cast("Mapping[str, object] | SparkSession | None", self.spark))
 
+    def _large(self, number: int) -> LargeLineage | None:
+        """Return a lineage's part files; headers of many parts are not read for every query."""
+        if number not in self._headers:
+            while len(self._headers) >= _HEADERS:
+                self._headers.pop(next(iter(self._headers)), None)
+            self._headers[number] = self.stored(number).large
+        return self._headers[number]
+
     def _source(self, edge: Edge, engine: str) -> Lineage | Follower:
         lineage = self.cache.get(edge.key)
         if lineage is None or engine == "spark":
-            large = self.stored(edge.key).large
+            large = self._large(edge.key)
             if large is not None:
                 return LargeFollower(large, engine, self._joins, lambda: self.load(edge))
         lineage = self.load(edge) if lineage is None else lineage

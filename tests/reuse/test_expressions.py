@@ -17,6 +17,8 @@ SIZES = Sizes(((7, 3), (5,)), ((2,),), (4,))
         ("(i0_0+1)//2", 4),
         ("-(i0_0//2)+x0", 1),
         ("i0_0%i1_0", 2),
+        ("min(i0_0, i1_0)-1", 4),
+        ("-max(i0_0, i1_0)", -7),
     ],
 )
 def test_values(text, value):
@@ -34,6 +36,9 @@ def test_values(text, value):
         "True",
         "1.5",
         "f(1)",
+        "min(1)",
+        "min(1, 2, 3)",
+        "max(1, 2, key=3)",
         "i0_0 if 1 else 2",
         "__import__",
         "(",

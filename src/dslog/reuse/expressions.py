@@ -2,7 +2,8 @@
 
 An expression is text such as ``i0_1-1`` (axis 1 of input 0, less one), kept as text in the catalog
 so that a person can read it. Its names are ``i0_1`` (input, axis), ``o0_1`` (output, axis) and
-``x0`` (an integer argument); its operators ``+ - * // %`` and parentheses.
+``x0`` (an integer argument); its operators ``+ - * // %``, ``min(a, b)``, ``max(a, b)`` and
+parentheses.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def compiled(text: str) -> Evaluate:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise FormulaError(
             f"{text!r} is no expression in sizes: use whole numbers, names such as i0_1, o0_1 and "
-            f"x0, the operators + - * // % and parentheses"
+            f"x0, the operators + - * // %, min and max of two, and parentheses"
         ) from error
 
 
@@ -108,6 +109,9 @@ def _compile(node: ast.expr) -> Evaluate:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             one, two, function = _compile(left), _compile(right), _OPERATORS[type(op)]
             return lambda values: function(one(values), two(values))
+        case ast.Call(func=ast.Name(id=("min" | "max") as name), args=[left, right], keywords=[]):
+            one, two, smaller = _compile(left), _compile(right), name == "min"
+            return lambda values: (min if smaller else max)(one(values), two(values))
     raise SyntaxError
 
 

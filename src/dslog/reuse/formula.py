@@ -152,7 +152,7 @@ def _row(
         ends = [_moved(row[c], c, solved, names) for c in (2 * l + n, 2 * l + m + n)]
         if r >= 0:
             ends = [_sum(letters[r], end) for end in ends]
-        reads[axis] = _range(ends, in_sizes[n], names)
+        reads[axis] = _range([_shorter(end) for end in ends], in_sizes[n], names)
     return written, reads, conditions
 
 
@@ -212,6 +212,19 @@ def _moved(start: str, column: int, folds: Sequence[_Fold], names: _Names) -> st
             else:
                 text = f"{text}{sign or '+'}{scaled}"
     return text
+
+
+_REST = re.compile(r"\b(\w+)-([\w.]+)\*\(\1//\2\)")
+
+
+def _shorter(text: str) -> str:
+    """Write remainders as such, and no brackets around a whole text.
+
+    >>> _shorter("i-D1*(i//D1)"), _shorter("(i//D1)")
+    ('i%D1', 'i//D1')
+    """
+    text = _REST.sub(r"\1%\2", text)
+    return text[1:-1] if re.fullmatch(r"\([^()]*\)", text) else text
 
 
 def _grouped(text: str) -> str:

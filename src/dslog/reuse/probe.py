@@ -82,7 +82,7 @@ def _boxes(lineage: Lineage, cells: I64) -> list[I64]:
         for query, box in zip(hits.query.tolist(), hits.boxes, strict=True):
             found[query].append(box)
     ndim = len(lineage.in_shape)
-    return [np.array(boxes, np.int64).reshape(-1, ndim, 2) for boxes in found]
+    return [np.array(boxes, np.int64).reshape(len(boxes), ndim, 2) for boxes in found]
 
 
 def _same_cells(boxes: I64, answer: tuple[I64, bool], shape: Shape) -> bool:

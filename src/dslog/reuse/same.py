@@ -92,4 +92,5 @@ def some_cells(shape: Shape, count: int, rng: np.random.Generator) -> I64:
         cells[n % count, axis] = min(1, shape[axis] - 1)
         cells[(n + len(shape)) % count, axis] = max(shape[axis] - 2, 0)
     found.update(dict.fromkeys(tuple(cell) for cell in cells.tolist()))
-    return np.array(list(found)[:count], np.int64).reshape(-1, len(shape))
+    chosen = list(found)[:count]
+    return np.array(chosen, np.int64).reshape(len(chosen), len(shape))

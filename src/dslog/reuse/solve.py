@@ -13,7 +13,8 @@ level candidates                                                      example
 2     any one size, product of sizes of an array, or sum over the     concatenation, kron
       first inputs, and a constant
 3     sums and differences of two, multiples, products, quotients;    several parts, resize,
-      half, a third, a quarter of a size                              fftshift
+      half, a third, a quarter of a size; the smaller or larger of    fftshift, diagonal
+      two
 ===== =============================================================== ==========================
 
 Levels 2 and 3 take further calls to be believed (:data:`EXTRA_CALLS`), because more candidates fit
@@ -114,8 +115,14 @@ class Solver:
         for one, two in itertools.combinations([*self._sizes, *self._products], 2):
             yield from _off_by_constant([_added(one, two, *signs) for signs in _SIGNS], values)
         for one, two in itertools.combinations_with_replacement(self._sizes, 2):
-            both = tuple(a * b for a, b in zip(one[1], two[1], strict=True))
+            pairs = list(zip(one[1], two[1], strict=True))
+            both = tuple(a * b for a, b in pairs)
             yield from _off_by_constant(_signed([(f"{one[0]}*{two[0]}", both)]), values)
+            extremes = [
+                (f"min({one[0]}, {two[0]})", tuple(min(pair) for pair in pairs)),
+                (f"max({one[0]}, {two[0]})", tuple(max(pair) for pair in pairs)),
+            ]
+            yield from _off_by_constant(_signed(extremes), values)
         yield from _multiples([*self._sizes, *self._products], values)
 
     def _quotients(self) -> Iterator[Known]:

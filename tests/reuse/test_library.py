@@ -1,0 +1,95 @@
+"""The library that comes with the package: verified again, and a first call that hits."""
+
+import numpy as np
+import pytest
+
+import dslog
+from dslog.bench.numpy_calls import call_numpy
+from dslog.reuse.expressions import Sizes
+from dslog.reuse.form import Refused
+from dslog.reuse.keys import read_key
+from dslog.reuse.knowledge import General
+from dslog.reuse.library import numpy_library
+from dslog.reuse.same import same_lineages
+
+KEYS = sorted(numpy_library())
+LARGEST = 30
+
+
+def test_it_is_not_empty_and_not_large():
+    from importlib import resources
+
+    assert len(KEYS) > 600
+    size = len(resources.files("dslog.reuse").joinpath("library.json").read_bytes())
+    assert size < 120_000
+
+
+def shapes_like(sizes, draw):
+    """Other sizes for the axes of a call; axes that were always equal stay equal."""
+    first = sizes[0]
+    names = [name for name in first.values if name.startswith("i")]
+    alike = {
+        name: next(o for o in names if all(s.values[o] == s.values[name] for s in sizes))
+        for name in names
+    }
+    new = {leader: draw() for leader in set(alike.values())}
+    return tuple(
+        tuple(new[alike[f"i{k}_{axis}"]] for axis in range(len(shape)))
+        for k, shape in enumerate(first.inputs)
+    )
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, about empty slices
+@pytest.mark.parametrize("batch", range(10))
+def test_every_formula_again(batch):
+    """At three random shapes each, sizes 0 to 30: the answer is the capture, or there is none."""
+    rng = np.random.default_rng(batch)
+    asked = answered = 0
+    for key in KEYS[batch::10]:
+        name, args, _ = read_key(key)
+        forms = General.from_json(numpy_library()[key].content).forms
+        for _ in range(3):
+            shapes = shapes_like(forms[0].seen, lambda: int(rng.integers(LARGEST + 1)))
+            try:
+                with np.errstate(all="ignore"):
+                    called = call_numpy(f"numpy.{name}", [np.ones(s) for s in shapes], args)
+            except (ValueError, IndexError, ZeroDivisionError):
+                continue  # numpy does not take these shapes
+            asked += 1
+            sizes = Sizes(shapes, called.outputs)
+            answers = [form.apply(sizes) for form in forms]
+            given = [answer for answer in answers if not isinstance(answer, Refused)]
+            assert all(same_lineages(answer, called.lineages) for answer in given), (key, shapes)
+            answered += bool(given)
+    assert answered >= 0.9 * asked
+
+
+def test_a_first_call_hits(store):
+    store.array("A", (300, 200))
+    store.array("B", (300, 200))
+    done = store.register_operation("numpy.flip", ["A"], ["B"], op_args={"axis": 0})
+    assert (done.reused, done.predicted) == ("gen_sig", True)
+    assert store.prov_query(["B", "A"], (0, 5)).indices().tolist() == [[299, 5]]
+    (stats,) = store.reuse_stats()
+    assert stats.hits == 1
+    assert stats.signatures[0].formulas == ("out[i, j] <- in[D0-1-i, j]",)
+
+
+def test_a_plain_name_may_mean_anything(store):
+    store.array("A", (30, 20))
+    store.array("B", (30, 20))
+    with pytest.raises(dslog.CaptureError):
+        store.register_operation("flip", ["A"], ["B"], op_args={"axis": 0})
+    own = store.register_operation("flip", ["A"], ["B"], lambda c: [c], op_args={"axis": 0})
+    assert own.reused is None
+    store.array("C", (30, 20))
+    asked = store.register_operation("flipud", ["A"], ["C"], reuse=True)
+    assert asked.reused == "gen_sig"
+
+
+def test_a_capture_that_disagrees_with_the_library_wins(store):
+    for name in "AB":
+        store.array(name, (30, 20))
+    done = store.register_operation("numpy.flip", ["A"], ["B"], lambda c: [c], op_args={"axis": 0})
+    assert done.reused is None
+    assert store.prov_query(["B", "A"], (0, 5)).indices().tolist() == [[0, 5]]

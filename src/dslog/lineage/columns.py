@@ -60,9 +60,8 @@ class ColumnTable(Table):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the columns and of the matrix, made or not: what a cache has to reckon with."""
-        kept = sum(c.nbytes for c in self._columns.values() if c.strides != (0,))
-        return kept + 8 * self._n * (self.width + self.num_in)
+        """Bytes of the matrix, made or not: what a cache has to reckon with in the end."""
+        return 8 * self._n * (self.width + self.num_in)
 
     @property
     def ordered(self) -> tuple[int, ...] | None:

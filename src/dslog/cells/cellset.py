@@ -202,6 +202,11 @@ class CellSet:
         return len(self._rows())
 
     @property
+    def is_painted(self) -> bool:
+        """Whether only a bitmap is at hand, and boxes would have to be read off it."""
+        return self._boxes is None
+
+    @property
     def is_bitmap(self) -> bool:
         """Whether a bitmap takes fewer bytes than the boxes."""
         return bitmap_is_smaller(self.num_boxes, self._shape)

@@ -24,6 +24,7 @@ Mask = npt.NDArray[np.bool_]
 _FEW_ROWS = 256  # rows that are applied one by one
 _MOST_SHIFTS = 64  # shifted copies that one row may need
 _MOST_PAIRS = 1 << 23
+_PAIRS_PER_ROW = 1 << 11  # what moving a slice costs, in cells looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +96,19 @@ def _plan(factor: Factor, asked: Shape, answered: Shape, *, backward: bool) -> _
     q_flat, r_flat = factor.out_flat, factor.in_flat
     if not backward:
         q_flat, r_flat = r_flat, q_flat
-    if len(factor.table) <= _FEW_ROWS:
-        rows = list(_take_apart(factor.table, backward=backward))
-        if len(rows) == len(factor.table) and all(_shifts(row) <= _MOST_SHIFTS for row in rows):
-            return rows, q_flat, r_flat
-    if q_flat or r_flat:
-        return None
+    table = factor.table
     q_sizes, r_sizes = tuple(asked[a] for a in q_axes), tuple(answered[a] for a in r_axes)
-    if factor.table.most_pairs > min(_MOST_PAIRS, 8 * (math.prod(q_sizes) + math.prod(r_sizes))):
+    most = min(_MOST_PAIRS, 8 * (math.prod(q_sizes) + math.prod(r_sizes)))
+    fits = not q_flat and not r_flat and table.most_pairs <= most
+    by_cell = fits and table.most_pairs < _PAIRS_PER_ROW * (len(table) - 1)
+    if len(table) <= _FEW_ROWS and not by_cell:
+        rows = list(_take_apart(table, backward=backward))
+        if len(rows) == len(table) and all(_shifts(row) <= _MOST_SHIFTS for row in rows):
+            return rows, q_flat, r_flat
+    if not fits:
         return None
     out_sizes, in_sizes = (q_sizes, r_sizes) if backward else (r_sizes, q_sizes)
-    outs, ins = _lookup(factor.table, out_sizes, in_sizes)
+    outs, ins = _lookup(table, out_sizes, in_sizes)
     return (outs, ins) if backward else (ins, outs)
 
 

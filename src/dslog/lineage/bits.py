@@ -11,6 +11,7 @@ below 32 bits, and bytes under a general compressor are what it is good at.
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numba import njit
 
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
+U64 = npt.NDArray[np.uint64]
 Spec = list[Any]  # [kind, width, base] and, for differences, the first value
 _SAMPLE = 1 << 14
 _ZSTD = pa.Codec("zstd", compression_level=1)
@@ -95,6 +97,33 @@ def decode_column(name: str, spec: Spec, blob: pa.Table, n: int) -> I64:
     return values
 
 
+def encode_text(values: I64) -> Spec:
+    """Return a column as packed bits in base64, behind the numbers that say how to read them."""
+    low, high, step_low, step_high = spans(values)
+    plain, steps = width_of(high - low), width_of(step_high - step_low)
+    spec: Spec = ["bits", plain, low] if plain <= steps else ["dbits", steps, step_low]
+    if plain > steps:
+        first = int(values[0])
+        values = np.diff(values, prepend=values[0])
+        values[0] = step_low
+        spec.append(first)
+    out = np.zeros(-(-len(values) * spec[1] // 8), np.uint8)
+    _pack(values, spec[2], spec[1], out)
+    return [*spec, base64.b64encode(out.tobytes()).decode()]
+
+
+def decode_text(spec: Spec, n: int) -> I64:
+    """Undo ``encode_text``."""
+    kind, width, base, *rest = spec
+    packed = np.frombuffer(base64.b64decode(rest[-1], validate=True), np.uint8)
+    values = np.empty(n, np.int64)
+    _unpack(packed, int(base), int(width), values)
+    if kind == "dbits":
+        values[0] = rest[0]
+        np.cumsum(values, out=values)
+    return values
+
+
 def _plane(values: I64, k: int, *, pad: bool = False) -> U8:
     size = -(-len(values) // 8) * 8 if pad else len(values)
     out = np.zeros(size, np.uint8)
@@ -157,24 +186,22 @@ def _pack(values: I64, base: int, bits: int, out: U8) -> None:
         at += 1
 
 
-@njit(cache=True)
 def _unpack(packed: U8, base: int, bits: int, values: I64) -> None:
-    held = np.uint64(0)
-    have = 0
+    words = np.zeros(len(values) * bits // 64 + 2, np.uint64)
+    size = min(len(packed), words.nbytes)
+    words.view(np.uint8)[:size] = packed[:size]
+    _unpack_words(words, base, bits, values)
+
+
+@njit(cache=True)
+def _unpack_words(words: U64, base: int, bits: int, values: I64) -> None:
+    """Read each value from the one or two words that hold it."""
+    mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - bits)
     at = 0
-    mask = np.uint64(255)
     for k in range(len(values)):
-        result = np.uint64(0)
-        got = 0
-        while got < bits:
-            if have == 0:
-                held = np.uint64(packed[at])
-                have = 8
-                at += 1
-            take = min(bits - got, have)
-            part = held & (mask >> np.uint64(8 - take))
-            result |= part << np.uint64(got)
-            held >>= np.uint64(take)
-            have -= take
-            got += take
-        values[k] = np.int64(result) + base
+        word, shift = at >> 6, at & 63
+        value = words[word] >> np.uint64(shift)
+        if shift + bits > 64:
+            value |= words[word + 1] << np.uint64(64 - shift)
+        values[k] = np.int64(value & mask) + base
+        at += bits

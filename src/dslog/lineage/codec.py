@@ -14,10 +14,14 @@ A table of many rows goes to a blob instead, with one column per attribute that 
 Constants stay in the header, and so do output cells that are simply all cells in C order
 (``"cells":"all"``) or that follow each other without a gap (``"cells":"next"``). How each column is
 written stands under ``"w"`` (see ``dslog.lineage.bits``).
+
+Between the two, columns that take at most a few KB stay in the header as packed bits, ``"p"``:
+no file to write or to open, and less than half of what rows would take.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +30,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dslog.lineage.bits import Spec, decode_column, encode_column
+from dslog.lineage.bits import (
+    Spec,
+    decode_column,
+    decode_text,
+    encode_column,
+    encode_text,
+)
 from dslog.lineage.columns import ColumnTable
 from dslog.lineage.factor import Factor, Shape, Term
 from dslog.lineage.kernels import all_cells, gapless, is_constant, varying
@@ -34,6 +44,9 @@ from dslog.lineage.table import Table, axis_columns
 
 I64 = npt.NDArray[np.int64]
 Json = Any
+_READABLE_ROWS = 16  # always written as rows
+_INLINE_BYTES = 1 << 12  # packed columns that live in the header
+_EVERY_ROW = 1 << 32
 
 
 def encode_terms(
@@ -73,12 +86,30 @@ def _encode_factor(
         item["a"] = list(factor.in_axes)
     if factor.out_flat or factor.in_flat:
         item["flat"] = "b" * factor.out_flat + "a" * factor.in_flat
-    if len(table) <= inline_rows:
-        item["r"] = [_encode_row(table, r) for r in range(len(table))]
-        return item
     sizes = [out_shape[j] for j in factor.out_axes]
-    _encode_columns(table, [math.prod(sizes)] if factor.out_flat else sizes, item, blobs)
+    sizes = [math.prod(sizes)] if factor.out_flat else sizes
+    if len(table) <= _READABLE_ROWS or inline_rows >= _EVERY_ROW:
+        packed = None
+    else:
+        packed = _encode_text(table, sizes) if inline_rows else None
+    if len(table) <= inline_rows:
+        rows = {"r": [_encode_row(table, r) for r in range(len(table))]}
+        return item | _shorter(rows, packed)
+    if packed is not None and len(_dumps(packed)) <= _INLINE_BYTES:
+        return item | packed
+    _encode_columns(table, sizes, item, blobs)
     return item
+
+
+def _shorter(rows: Json, packed: Json | None) -> Json:
+    """Rows, which a person can read, unless packed columns take less than half of the bytes."""
+    if packed is None or len(_dumps(rows)) <= 2 * len(_dumps(packed)):
+        return rows
+    return packed
+
+
+def _dumps(item: Json) -> str:
+    return json.dumps(item, separators=(",", ":"))
 
 
 def _decode_factor(
@@ -239,10 +270,19 @@ def columns_table(columns: dict[str, I64], l: int, m: int, levels: int) -> Table
     return Table(l, m, rows, ref, count, step)
 
 
-def _encode_columns(
-    table: Table, out_sizes: Sequence[int], item: dict[str, Json], blobs: list[pa.Table]
-) -> None:
-    """Write a table's constants into the header item and its columns into blobs."""
+def _encode_text(table: Table, out_sizes: Sequence[int]) -> Json | None:
+    """Return a table as packed columns in the header, or None when they are too many."""
+    if len(table) > _INLINE_BYTES:
+        return None
+    item, columns = _split_columns(table, out_sizes)
+    item["p"] = {name: encode_text(column) for name, column in columns.items()}
+    return item
+
+
+def _split_columns(
+    table: Table, out_sizes: Sequence[int]
+) -> tuple[dict[str, Json], dict[str, I64]]:
+    """Return what a header says of a table in any case, and the columns that vary."""
     constants: dict[str, Json] = {}
     cells = _implied_cells(table, out_sizes)
     columns = table_columns(table, settled=table.num_out if cells == "all" else 0)
@@ -250,19 +290,31 @@ def _encode_columns(
         constants["cells"] = cells
         for j in range(table.num_out):
             columns.pop(f"b{j}", None)
-    arrays: dict[str, pa.Array] = {}
-    specs: dict[str, Spec] = {}
+    varying: dict[str, I64] = {}
     for name, column in columns.items():
         if column.strides == (0,) or is_constant(column):
             if column[0] != _default(name):
                 constants[name] = int(column[0])
             continue
-        specs[name], some = encode_column(name, np.ascontiguousarray(column))
-        arrays |= some
-    item["n"] = len(table)
+        varying[name] = np.ascontiguousarray(column)
+    item: dict[str, Json] = {"n": len(table)}
     if table.levels:
         item["k"] = table.levels
     item["c"] = constants
+    return item, varying
+
+
+def _encode_columns(
+    table: Table, out_sizes: Sequence[int], item: dict[str, Json], blobs: list[pa.Table]
+) -> None:
+    """Write a table's constants into the header item and its columns into blobs."""
+    head, columns = _split_columns(table, out_sizes)
+    item |= head
+    arrays: dict[str, pa.Array] = {}
+    specs: dict[str, Spec] = {}
+    for name, column in columns.items():
+        specs[name], some = encode_column(name, column)
+        arrays |= some
     if arrays:
         item["w"] = specs
         item["blob"] = len(blobs)
@@ -293,10 +345,12 @@ def _decode_columns(
     item: Json, l: int, m: int, sizes: Sequence[int], blobs: Sequence[pa.Table]
 ) -> Table:
     n, levels, constants = item["n"], item.get("k", 0), item["c"]
-    specs = item.get("w", {})
+    specs, texts = item.get("w", {}), item.get("p", {})
     columns: dict[str, I64] = {}
     for name in column_names(l, m, levels):
-        if name in specs:
+        if name in texts:
+            columns[name] = decode_text(texts[name], n)
+        elif name in specs:
             columns[name] = decode_column(name, specs[name], blobs[item["blob"]], n)
         else:
             columns[name] = np.broadcast_to(np.int64(constants.get(name, _default(name))), n)

@@ -31,9 +31,12 @@ from dslog.lineage.table import Table
 I64 = npt.NDArray[np.int64]
 Orientation = Literal["backward", "forward"]
 INLINE_ROWS = 64  # a table of at most this many rows lives in the header
+_FEW_ROWS = 256
 _MANY_ROWS = 1 << 10
 _BITMAP_CELLS = 1 << 28
+_QUICK_CELLS = 1 << 20  # a bitmap so small is moved sooner than boxes are read off it
 _CELLS_PER_ROW = 4
+_CELLS_PER_BOX = 256  # what joining a box costs, in cells of a bitmap
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,8 @@ class Lineage:
         exact = cells.exact and self.exact
         if not cells or not math.prod(given):
             return CellSet.empty(given).with_exact(exact)
-        if cells.is_bitmap or self._is_scattered(cells):
+        painted = cells.is_painted and math.prod(asked) <= _QUICK_CELLS
+        if painted or cells.is_bitmap or self._is_scattered(cells):
             along = backward == (self.orientation == "backward")
             bits = apply_bitmap(self.terms, asked, given, cells.mask(), backward=along)
             if bits is not None:
@@ -168,17 +172,24 @@ class Lineage:
         return CellSet.from_boxes(given, boxes, exact=exact)
 
     def _is_scattered(self, cells: CellSet) -> bool:
-        """Whether few boxes meet so many rows of hardly a cell that a bitmap is quicker."""
+        """Whether a bitmap is quicker, though boxes would take fewer bytes.
+
+        That is so when boxes are many for the array, or meet many rows of hardly a cell each. Rows
+        of many cells that are not few are better joined with boxes.
+        """
         tables = [factor.table for term in self.terms for factor in term]
         size = math.prod(cells.shape)
         largest = max(tables, key=len, default=None)
-        if largest is None or len(largest) <= _MANY_ROWS or size > _BITMAP_CELLS:
+        if largest is None or size > _BITMAP_CELLS:
             return False
-        if largest.most_pairs > _CELLS_PER_ROW * len(largest):
+        rows = len(largest)
+        if rows > _FEW_ROWS and largest.most_pairs > _CELLS_PER_ROW * rows:
             return False
-        if cells.count * 16 > size:
+        if cells.num_boxes * _CELLS_PER_BOX > size:
             return True
-        return size <= 16 * len(largest) and largest.prefers_bitmap()
+        if rows <= _MANY_ROWS:
+            return False
+        return cells.count * 16 > size or (size <= 16 * rows and largest.prefers_bitmap())
 
     def __eq__(self, other: object) -> bool:
         """Compare the compressed form, not the pairs it stands for."""

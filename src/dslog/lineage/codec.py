@@ -45,7 +45,7 @@ from dslog.lineage.table import Table, axis_columns
 I64 = npt.NDArray[np.int64]
 Json = Any
 _READABLE_ROWS = 16  # always written as rows
-_INLINE_BYTES = 1 << 12  # packed columns that live in the header
+_INLINE_BYTES = 1 << 11  # packed columns that live in the header; as a file they take more
 _EVERY_ROW = 1 << 32
 
 

@@ -3,11 +3,14 @@ import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
+import pyspark
 import pytest
 
 from dslog.engine import session
+from dslog.engine.java import java_home
 from dslog.errors import EngineError
 
 FRESH = """
@@ -147,3 +150,40 @@ def test_a_cluster_keeps_its_own_python_and_addresses(master, monkeypatch):
     assert session._environment(master) == {"JAVA_HOME": "/java"}
     settings = session._context_settings(session.Config(), master)
     assert not {"spark.driver.host", "spark.python.daemon.module"} & set(settings)
+
+
+SUBMITTED = """
+import sys
+import numpy as np
+import dslog
+
+with dslog.open(sys.argv[1]) as store:
+    store.array("A", (6,))
+    store.array("B", (6,))
+    cells = np.arange(6)
+    store.lineage("B", "A", np.stack([cells, cells[::-1]], axis=1), engine="spark")
+    print(store.prov_query(["B", "A"], 1, engine="spark").indices().tolist())
+context = dslog.spark().sparkContext
+print(context.master, context.appName)
+"""
+
+
+def test_spark_submit_decides_where_it_runs(tmp_path):
+    (tmp_path / "job.py").write_text(SUBMITTED)
+    program = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    options = ["--master", "local[1]", "--name", "submitted", "--conf", "spark.ui.enabled=false"]
+    run = subprocess.run(
+        [program, *options, tmp_path / "job.py", tmp_path / "store"],
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "JAVA_HOME": str(java_home()),
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines()[-2:] == ["[[4]]", "local[1] submitted"]

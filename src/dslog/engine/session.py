@@ -1,7 +1,8 @@
 """The Spark session that DSLog uses: the one that is there, or a local one of its own.
 
 A program that has a session (classic or Connect) keeps it: DSLog changes none of its settings.
-Without one, the first call starts Spark in this machine's cores, once per process.
+Without one, the first call starts Spark in this machine's cores, once per process. A program that
+``spark-submit`` runs gets the master and the settings it was submitted with.
 """
 
 import os
@@ -102,6 +103,8 @@ def _start(wanted: Mapping[str, str]) -> "SparkSession":
     if remote:
         settings, environment = _session_settings() | given, {}
         builder = builder.remote(remote)
+    elif "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit chose the master, and Java runs
+        settings, environment = _session_settings() | given, {}
     else:
         settings = _session_settings() | _context_settings(config, master) | given
         environment = _environment(master)

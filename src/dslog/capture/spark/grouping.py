@@ -105,7 +105,7 @@ def compute_groups(aggregate: Aggregate, grouping: Grouping, rows: RowSet) -> tu
             _link_by_keys(fixed, one, grouping, rows, moved=moved)
         else:
             trace(copy, trail, moved=moved)
-            rows.maps["group"] = RowMap.gather(trail.rows.count or 0)
+            rows.maps["group"] = RowMap.gather(trail.rows.counted() or 0)
     return fixed, one
 
 

@@ -90,6 +90,24 @@ class Tracker:
         node.base = node.name
         return TableNode(node, columns, rows, origin)
 
+    def stored(self, name: str, columns: tuple[str, ...]) -> TableNode | None:
+        """Return a table that the store has under this name, with as many columns."""
+        shape = self.session.catalog.shape(name)
+        if shape is None and self.session.is_taken(name):
+            self.session.flush()
+            shape = self.session.catalog.shape(name)
+        if shape is None or len(shape) != 2 or shape[1] != len(columns):
+            return None
+        node = Node(name, shape, name, self.session, stored=True)
+        return TableNode(node, columns, RowSet(shape[0]), Origin("track"), recorded=True)
+
+    def read_again(self, table: TableNode, name: str | None) -> TableNode:
+        """Make the node of a stored table that was read under another name."""
+        pairs = frozenset((c, c) for c in range(len(table.columns)))
+        node = self.source(name, table.columns, table.rows)
+        node.origin = Origin("read", {}, (Input(table, ((None, pairs),)),))
+        return node
+
     def due(self, frame: Frame) -> None:
         """Take note of a frame whose lineage is computed when the store is asked, or closed."""
         with self.lock:

@@ -68,8 +68,8 @@ class Numbering:
     @cached_property
     def buckets(self) -> int:
         """How many tasks it takes to put as many rows as these in order."""
-        partitions, wanted = len(self.counts), max(-(-self.total // PER_BUCKET), 1)
-        return wanted if wanted <= partitions else max(partitions, 1) * -(-wanted // partitions)
+        partitions, wanted = max(len(self.counts), 1), max(-(-self.total // PER_BUCKET), 1)
+        return wanted if wanted <= partitions else partitions * -(-wanted // partitions)
 
     def bucket(self, column: Column) -> Column:
         """Assign ids to buckets 0 .. ``buckets`` - 1, in order and about equally."""

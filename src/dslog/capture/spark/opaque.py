@@ -60,7 +60,7 @@ class OpaqueSteps(Frame):
         frame, trail = self.settle()
         column = F.col(trail.ids[0].column)
         differ = F.shiftright(column, 33) != F.spark_partition_id()
-        if moves_rows(frame) or not frame.where(differ).isEmpty():
+        if moves_rows(frame, trail) or not frame.where(differ).isEmpty():
             fixed, one = fix_order(in_order(frame, trail))
             self._data = fixed.drop(trail.ids[0].column), numbered(trail.rows, one)
         return self.data

@@ -17,14 +17,14 @@ _MOVED = re.compile(r"(?<!Broadcast)Exchange|BuildLeft|CartesianProduct|\bCoales
 """What in a physical plan means that rows may not come in the order of their first id."""
 
 
-def moves_rows(frame: DataFrame) -> bool:
-    """Whether Spark may hand out the rows of a DataFrame in another order than it read them."""
-    return _MOVED.search(physical(frame)) is not None
+def moves_rows(frame: DataFrame, trail: Trail) -> bool:
+    """Whether Spark may hand out the rows of a DataFrame in another order than their first ids'."""
+    return trail.mixed or _MOVED.search(physical(frame)) is not None
 
 
 def in_order(frame: DataFrame, trail: Trail, *, moved: bool | None = None) -> DataFrame:
     """Return the DataFrame with sorted partitions that follow each other."""
-    moved = moves_rows(frame) if moved is None else moved
+    moved = moves_rows(frame, trail) if moved is None else moved
     if moved:
         return spread_in_order(frame, trail)
     return frame if len(trail.ids) == 1 else frame.sortWithinPartitions(*trail.order)
@@ -67,7 +67,7 @@ def kept(frame: DataFrame, trail: Trail) -> Iterator[tuple[DataFrame, bool]]:
     Gives the DataFrame to read, and whether its rows are out of order. Rows are kept as they are:
     Spark's cache would encode them by column, which takes longer than most joins.
     """
-    moved = moves_rows(frame)
+    moved = moves_rows(frame, trail)
     if not any(step.other is not None for step in trail.steps):
         yield frame, moved
         return

@@ -94,12 +94,17 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Trail:
-    """How a DataFrame names the rows of a row set."""
+    """How a DataFrame names the rows of a row set.
+
+    ``ends`` says that there may be rows that ended; ``mixed`` that rows are out of order from the
+    start, whatever Spark's plan says.
+    """
 
     start: RowSet
     ids: tuple[Id, ...]
     steps: tuple[Step, ...] = ()
     ends: bool = False
+    mixed: bool = False
 
     @property
     def rows(self) -> RowSet:

@@ -87,7 +87,7 @@ def _specify(trail: Trail, taps: Sequence[Tap]) -> tuple[SpineSpec, list[str]]:
 
 
 def _run(ids: DataFrame, trail: Trail, spec: SpineSpec, moved: bool | None) -> Gathered:
-    if not (moves_rows(ids) if moved is None else moved):
+    if not (moves_rows(ids, trail) if moved is None else moved):
         with suppress(OutOfOrderError):
             return gather(ids, replace(spec, ordered=len(trail.ids) == 1))
     return gather(spread_in_order(ids, trail), spec)

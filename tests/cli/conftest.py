@@ -22,15 +22,15 @@ def store(tmp_path):
             "image": (3, 2),
             "total": (3,),
             "grand": (),
-            "list": (1000,),
-            "sorted": (1000,),
+            "list": (4000,),
+            "sorted": (4000,),
             "guess": (3, 2),
         }.items():
             opened.array(name, shape)
         opened.register_operation("sum", ["image"], ["total"], SUM, op_args={"axis": 1})
         opened.register_operation("sum", ["total"], ["grand"], np.arange(3)[:, None])
-        order = np.random.default_rng(0).permutation(1000)
-        opened.register_operation("sort", ["list"], ["sorted"], np.c_[np.arange(1000), order])
+        order = np.random.default_rng(0).permutation(4000)
+        opened.register_operation("sort", ["list"], ["sorted"], np.c_[np.arange(4000), order])
         every = np.array([(*b, *a) for b in np.ndindex(3, 2) for a in np.ndindex(3, 2)])
         opened.lineage("guess", "image", dslog.compress(every, (3, 2), (3, 2)).with_exact(False))
     return directory

@@ -152,7 +152,7 @@ def test_query_says_what_a_limit_left_out(lines, run, store, form):
     asked = ("-c", ":300") if form != "mask" else ("-c", ":")
     found = lines(*path, *asked)
     if form == "mask":
-        assert found[-1] == "  the first 200 of 1,000 columns shown"
+        assert found[-1] == "  the first 200 of 4,000 columns shown"
     else:
         assert re.fullmatch(rf"  20 of \d+ {form} shown; --limit 0 shows all", found[-1])
         assert "shown" not in lines(*path, *asked, "-n", 0)[-1]

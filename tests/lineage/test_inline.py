@@ -19,7 +19,7 @@ def steps(n):
     return compress(relation, (len(pairs),), (int(pairs.max()) + 1,))
 
 
-@pytest.mark.parametrize(("n", "key"), [(2, "r"), (16, "r"), (40, "p"), (500, "p")])
+@pytest.mark.parametrize(("n", "key"), [(2, "r"), (16, "r"), (40, "p"), (200, "p")])
 def test_small_tables_need_no_file(n, key):
     lineage = steps(n)
     assert lineage.num_rows == n

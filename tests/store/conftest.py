@@ -41,7 +41,7 @@ def large(tmp_path, permutation):
     """Make a closed store whose lineage B <- A is in a file; return its directory."""
     directory = tmp_path / "large"
     with dslog.open(directory) as store:
-        store.array("A", (1000,))
-        store.array("B", (1000,))
-        store.register_operation("sort", ["A"], ["B"], permutation(1000))
+        store.array("A", (4000,))
+        store.array("B", (4000,))
+        store.register_operation("sort", ["A"], ["B"], permutation(4000))
     return directory

@@ -13,9 +13,9 @@ def directory(tmp_path, permutation):
     with dslog.open(tmp_path / "s") as store:
         store.array("image", (3, 2))
         store.array("total", (3,))
-        store.array("other", (1000,))
+        store.array("other", (4000,))
         store.lineage("total", "image", SUM)
-        store.lineage("other", "other", permutation(1000))
+        store.lineage("other", "other", permutation(4000))
     return tmp_path / "s"
 
 
@@ -130,7 +130,7 @@ CASES = {
     "capture out of range": (operation(lambda i: [(i[0], 2)]), dslog.CaptureError, "outside"),
     "second capture raises": (
         lambda s: s.register_operation(
-            "f", ["other", "image"], ["other"], [lambda i: [i[0] * 7 % 1000], raising]
+            "f", ["other", "image"], ["other"], [lambda i: [i[0] * 7 % 4000], raising]
         ),
         dslog.CaptureError,
         "no such sensor",

@@ -40,7 +40,7 @@ def problems(directory):
 def test_a_sound_store(large):
     with dslog.open(large) as store:
         store.array("S", ())
-        store.lineage("S", "A", lambda _: range(1000))
+        store.lineage("S", "A", lambda _: range(4000))
         report = store.verify()
     assert report.ok
     files = len(list((large / FILES).iterdir()))
@@ -85,9 +85,9 @@ def test_capturing_again_repairs_a_file(large, permutation, damage):
     content = path.read_bytes()
     damage(path)
     with dslog.open(large) as store:
-        store.lineage("B", "A", permutation(1000))
+        store.lineage("B", "A", permutation(4000))
         assert store.verify().ok
-        assert store.prov_query(["B", "A"], ...).count == 1000
+        assert store.prov_query(["B", "A"], ...).count == 4000
         assert store.gc(force=True).files == 0
     assert path.read_bytes() == content
 
@@ -99,10 +99,10 @@ def test_capturing_again_repairs_a_file(large, permutation, damage):
         "{",
         "[]",
         "{}",
-        '{"b":[1000],"a":[1000]}',
-        '{"b":[1000],"a":[1000],"t":[[{"r":[5]}]]}',
-        '{"b":[1000],"a":[1000],"t":[[{"blob":3,"n":1,"k":0,"c":{}}]]}',
-        '{"b":[1000],"a":[1000],"t":[]}',
+        '{"b":[4000],"a":[4000]}',
+        '{"b":[4000],"a":[4000],"t":[[{"r":[5]}]]}',
+        '{"b":[4000],"a":[4000],"t":[[{"blob":3,"n":1,"k":0,"c":{}}]]}',
+        '{"b":[4000],"a":[4000],"t":[]}',
     ],
 )
 def test_a_header_that_makes_no_sense(large, header):
@@ -114,7 +114,7 @@ def test_a_header_that_makes_no_sense(large, header):
 
 
 def test_a_header_whose_checksum_differs(large):
-    change(large, "UPDATE bodies SET header = replace(header, '1000', '1001')")
+    change(large, "UPDATE bodies SET header = replace(header, '4000', '4001')")
     (problem,) = problems(large)
     assert "checksum differs" in problem
 
@@ -122,25 +122,25 @@ def test_a_header_whose_checksum_differs(large):
 @pytest.mark.parametrize(
     "row",
     [
-        "[[[0,1000]],[5]]",
+        "[[[0,4000]],[5]]",
         "[[[-1,3]],[5]]",
-        "[[5],[1000]]",
-        '[[[0,999]],[["b0",1]]]',
+        "[[5],[4000]]",
+        '[[[0,3999]],[["b0",1]]]',
         "[[[7,3]],[5]]",
         "[[[0,9]],[[7,3]]]",
         '[[5],["b1"]]',
-        '[[0],[0],[[1001,{"b0":1}]]]',
-        '[[0],[999],[[1000,{"b0":1,"a0":-2}]]]',
-        '[[0],[["b0",0]],[[600,{"b0":1,"a0":1}]]]',
+        '[[0],[0],[[4001,{"b0":1}]]]',
+        '[[0],[3999],[[4000,{"b0":1,"a0":-2}]]]',
+        '[[0],[["b0",0]],[[2400,{"b0":1,"a0":1}]]]',
         '[[[0,5]],[0],[[3,{"b0":[0,-3]}]]]',
         '[[0],[0],[[0,{"b0":1}]]]',
     ],
 )
 def test_cells_outside_the_arrays(tmp_path, row):
     with dslog.open(tmp_path) as store:
-        store.array("A", (1000,))
+        store.array("A", (4000,))
         store.lineage("A", "A", lambda i: [i])
-    header = '{"b":[1000],"a":[1000],"t":[[{"r":[' + row + "]}]]}"
+    header = '{"b":[4000],"a":[4000],"t":[[{"r":[' + row + "]}]]}"
     rewrite(tmp_path, header)
     (problem,) = problems(tmp_path)
     assert "outside its arrays" in problem
@@ -149,24 +149,24 @@ def test_cells_outside_the_arrays(tmp_path, row):
 @pytest.mark.parametrize(
     "row",
     [
-        '[[0],[999],[[1000,{"b0":1,"a0":-1}]]]',
-        '[[0],[["b0",999]],[[1000,{"b0":1,"a0":-2}]]]',
+        '[[0],[3999],[[4000,{"b0":1,"a0":-1}]]]',
+        '[[0],[["b0",3999]],[[4000,{"b0":1,"a0":-2}]]]',
         '[[0],[0],[[10,{"b0":100}],[100,{"b0":1}]]]',
-        '[[[0,999]],[["b0",0]]]',
+        '[[[0,3999]],[["b0",0]]]',
     ],
 )
 def test_rows_that_reach_to_the_very_ends(tmp_path, row):
     with dslog.open(tmp_path) as store:
-        store.array("A", (1000,))
+        store.array("A", (4000,))
         store.lineage("A", "A", lambda i: [i])
-    rewrite(tmp_path, '{"b":[1000],"a":[1000],"t":[[{"r":[' + row + "]}]]}")
+    rewrite(tmp_path, '{"b":[4000],"a":[4000],"t":[[{"r":[' + row + "]}]]}")
     assert problems(tmp_path) == ()
 
 
 def test_a_shape_that_does_not_fit(large):
-    change(large, "UPDATE arrays SET shape = '[999]' WHERE name = 'A'")
+    change(large, "UPDATE arrays SET shape = '[3999]' WHERE name = 'A'")
     (problem,) = problems(large)
-    assert "between shapes (1000,)" in problem
+    assert "between shapes (4000,)" in problem
 
 
 def test_rows_that_refer_to_nothing(large):
@@ -238,6 +238,6 @@ def test_a_writer_whose_file_was_collected_fails_cleanly(large, permutation, mon
 
         monkeypatch.setattr(writer._catalog, "transaction", collect_first)
         with pytest.raises(dslog.StoreError, match="vanished"):
-            writer.lineage("A", "B", permutation(1000, seed=5))
+            writer.lineage("A", "B", permutation(4000, seed=5))
         assert len(other.lineages()) == 1
         assert other.verify().ok

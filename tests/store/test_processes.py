@@ -33,10 +33,10 @@ def test_several_processes_write_at_once(tmp_path):
     code = """
     name = sys.argv[2]
     with dslog.open(directory) as store:
-        store.array("A", (500,))
+        store.array("A", (4000,))
         for at in range(15):
-            store.array(f"{name}{at}", (500,))
-            relation = permutation(500, at) if at % 3 == 0 else np.array([(0, 0)])
+            store.array(f"{name}{at}", (4000,))
+            relation = permutation(4000, at) if at % 3 == 0 else np.array([(0, 0)])
             store.register_operation("f", ["A"], [f"{name}{at}"], relation)
         assert sum(op.outputs[0].startswith(name) for op in store.operations()) == 15
     """
@@ -78,7 +78,7 @@ def test_killed_between_files_and_commit(large, snapshot, where):
         os.kill(os.getpid(), signal.SIGKILL)
     SqliteTransaction.{where} = die
     with dslog.open(directory) as store:
-        store.register_operation("g", ["B"], ["A"], permutation(1000, 9))
+        store.register_operation("g", ["B"], ["A"], permutation(4000, 9))
     """
     assert start(code, large).wait() == -signal.SIGKILL
     rows_after, files_after = snapshot(large)
@@ -96,10 +96,10 @@ def test_killed_while_busy(tmp_path):
     """Killed at any moment, a writer leaves whole operations and nothing else."""
     code = """
     store = dslog.open(directory)
-    store.array("A", (300,))
-    store.array("B", (300,))
+    store.array("A", (4000,))
+    store.array("B", (4000,))
     for at in range(10**6):
-        store.register_operation("f", ["A"], ["B"], permutation(300, at + 10**6 * os.getpid()))
+        store.register_operation("f", ["A"], ["B"], permutation(4000, at + 10**6 * os.getpid()))
         print(at, flush=True)
     """
     done = 0
@@ -132,10 +132,10 @@ def test_an_error_between_files_and_commit(large, snapshot, permutation, monkeyp
     with dslog.open(large) as store:
         monkeypatch.setattr(f"dslog.store.sqlite.SqliteTransaction.{where}", fail)
         with pytest.raises(OSError, match="Input/output error"):
-            store.register_operation("g", ["B"], ["A"], permutation(1000, seed=3))
+            store.register_operation("g", ["B"], ["A"], permutation(4000, seed=3))
         monkeypatch.undo()
         assert snapshot(large) == before
-        store.register_operation("g", ["B"], ["A"], permutation(1000, seed=3))
+        store.register_operation("g", ["B"], ["A"], permutation(4000, seed=3))
         assert store.verify().ok
 
 
@@ -182,7 +182,7 @@ def test_a_read_only_directory_can_be_read(readable, snapshot):
     def action(directory):
         for mode in ("a", "r"):
             with dslog.open(directory, mode) as store:
-                assert store.prov_query(["B", "A"], ...).count == 1000
+                assert store.prov_query(["B", "A"], ...).count == 4000
                 assert store.verify().ok
                 for write in (
                     lambda: store.array("new", (1,)),
@@ -200,7 +200,7 @@ def test_a_read_only_directory_can_be_read(readable, snapshot):
 def test_large_lineage_in_a_read_only_directory_writes_no_file(readable, snapshot, permutation):
     def action(directory):
         with dslog.open(directory) as store, pytest.raises(dslog.StoreError, match="reading only"):
-            store.lineage("A", "B", permutation(1000, seed=4))
+            store.lineage("A", "B", permutation(4000, seed=4))
 
     before = snapshot(readable)
     assert as_nobody(readable, action) == 0

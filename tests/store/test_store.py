@@ -35,7 +35,7 @@ def test_large_lineage_goes_to_a_file(large, permutation):
         (info,) = store.lineages()
         assert info.where == "files"
         assert store.stats()["files"] == len(list((large / "lineage").iterdir())) > 0
-        relation = permutation(1000)
+        relation = permutation(4000)
         assert store.prov_query(["B", "A"], 17).indices().tolist() == [[relation[17, 1]]]
         (lineage,) = store.load("B", "A")
         assert np.array_equal(lineage.to_relation(), relation)
@@ -45,8 +45,8 @@ def test_in_memory_leaves_nothing_behind(permutation, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with dslog.open(":memory:") as store:
         assert store.path is None
-        store.array("A", (1000,))
-        store.lineage("A", "A", permutation(1000))
+        store.array("A", (4000,))
+        store.lineage("A", "A", permutation(4000))
         assert store.lineages()[0].where == "files"
         assert store.backward("A", 3, to="A")
         assert store.verify().ok
@@ -130,9 +130,9 @@ def test_a_superset_labels_its_operation():
 
 def test_the_same_lineage_again_changes_nothing(tmp_path, snapshot, permutation):
     with dslog.open(tmp_path / "s") as store:
-        store.array("A", (1000,))
-        store.array("B", (1000,))
-        relations = [permutation(1000), np.stack([np.arange(1000)] * 2, axis=1)]
+        store.array("A", (4000,))
+        store.array("B", (4000,))
+        relations = [permutation(4000), np.stack([np.arange(4000)] * 2, axis=1)]
         for relation in relations:
             store.lineage("B", "A", relation)
         before = snapshot(tmp_path / "s")
@@ -158,12 +158,12 @@ def test_the_cache_drops_what_was_used_longest_ago(tmp_path, permutation, monkey
     loaded = []
     read = engines.read_body
     monkeypatch.setattr(engines, "read_body", lambda n, *a: loaded.append(n) or read(n, *a))
-    monkeypatch.setattr(store_module, "CACHE_BYTES", 100_000)  # two lineages of 1000 rows
+    monkeypatch.setattr(store_module, "CACHE_BYTES", 400_000)  # two lineages of 4000 rows
     with dslog.open(tmp_path) as store:
-        store.array("A", (1000,))
+        store.array("A", (4000,))
         for at, name in enumerate("BCD"):
-            store.array(name, (1000,))
-            store.lineage(name, "A", permutation(1000, seed=at))
+            store.array(name, (4000,))
+            store.lineage(name, "A", permutation(4000, seed=at))
         for name in "BCBDBC":
             store.prov_query([name, "A"], 0)
         assert len(loaded) == 4

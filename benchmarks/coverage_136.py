@@ -16,7 +16,7 @@ from dslog.bench.coverage_136 import (
 
 __all__ = ["counts", "load_operations", "main", "measure", "measure_all", "totals"]
 
-_WIDTHS = (18, 4, 8, 10, 10, 8, 9, 6, 0)
+_WIDTHS = (18, 4, 8, 10, 10, 10, 8, 9, 6, 0)
 
 
 def main() -> None:

@@ -1,8 +1,12 @@
 """The paper's coverage experiment, a few runs of operations of every kind."""
 
+from pathlib import Path
+
 import pytest
 
-from dslog.bench.coverage_136 import PAPER, load_operations, measure, totals
+from dslog.bench.coverage_136 import PAPER, cells, load_operations, measure, totals
+
+PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 
 OPERATIONS = {operation.name: operation for operation in load_operations()}
 VALUES = [
@@ -39,5 +43,30 @@ def test_operations_on_values_are_reused_for_the_same_arrays_only(name):
     assert row.errors == []
     assert (row.has_dim, row.has_gen, row.answered) == (False, False, 0)
     assert row.base_sig == len(OPERATIONS[name].sets)
+    assert set(row.by) <= {None, "base_sig"}
     assert row.why
     assert totals([row])["gen_sig"] == 0
+
+
+def written():
+    """The rows of the page, by operation."""
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:3] == "| `"]
+    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
+    return {name.strip("`"): rest for name, *rest in rows}
+
+
+def test_the_page_has_every_operation_and_says_what_falls_short():
+    found = written()
+    assert set(found) == set(OPERATIONS)
+    for name, (_, _, compressed, dim, gen, base, _, errors, why) in found.items():
+        assert (base, errors) == ("yes", "0")
+        if name in VALUES:
+            assert (dim, gen) == ("no (no)", "no (no)")
+            assert why
+        else:
+            assert (compressed, dim[:3], gen[:3], why) == ("yes", "yes", "yes", "")
+
+
+@pytest.mark.parametrize("name", ["negative", "cross", "delete", "median"])
+def test_the_page_is_what_is_measured(name):
+    assert written()[name] == cells(measure(OPERATIONS[name]))[1:]

@@ -7,11 +7,12 @@ operation is registered ``RUNS`` times with arrays of random shapes, and three t
 - *dim_sig*: after two calls of a shape with different values, is the third one answered?
 - *gen_sig*: is a mapping found that answers calls of other shapes?
 
-Every answer is compared with a full capture at its shape; one that differs is an *error*.
-Operations whose lineage depends on values must not be answered by either signature, only by
-base_sig: the same operation on the same arrays.
+Each must hold for every set of arguments. Every answer is compared with a full capture at its
+shape; one that differs is an *error*. Operations whose lineage depends on values must not be
+answered by either signature, only by base_sig: the same operation on the same arrays.
 
-``python -m benchmarks.coverage_136`` prints the table row by row beside the paper's.
+``python -m benchmarks.coverage_136`` prints the table row by row beside the paper's, and
+``scripts/write_coverage_page.py`` writes it into the documentation.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 import itertools
 import json
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,8 +74,9 @@ class Row:
     base_sig: int = 0
     answered: int = 0
     calls: int = 0
+    by: Counter[str | None] = field(default_factory=Counter)  # calls by what answered them
     errors: list[str] = field(default_factory=list)
-    why: str = ""
+    refused: str = ""  # what reuse says of the operation where dim_sig does not answer
 
     @property
     def compressed(self) -> bool:
@@ -94,6 +97,16 @@ class Row:
     def on_values(self) -> bool:
         """Whether the paper found that the lineage depends on values."""
         return not self.operation.paper_dim
+
+    @property
+    def why(self) -> str:
+        """What the operation falls short of, and why; empty if of nothing."""
+        found = [] if self.compressed else ["the cells it reads lie anywhere: no rows to merge"]
+        if not self.has_dim:
+            found.append(self.refused)
+        if self.has_dim and not self.has_gen:
+            found.append("no formula was found for some arguments")
+        return "; ".join(found)
 
 
 def load_operations(path: Path = DATA) -> list[NumpyOperation]:
@@ -153,7 +166,7 @@ def _try_values(row: Row, arguments: ArgumentSet, rng: np.random.Generator) -> b
             one = one.with_other_values(rng)
             found = one.register(store, row)
         if found != "dim_sig":
-            row.why = _reason(store)
+            row.refused = _reason(store)
         return found == "dim_sig"
 
 
@@ -235,6 +248,7 @@ class _OneCall:
         found = store.register_operation(
             self.operation.name, ins, outs, self.lineages, op_args=self.kwargs
         )
+        row.by[found.reused] += 1
         if found.reused is not None:
             pairs = itertools.product(outs, ins)
             for (out, in_), lineage in zip(pairs, self.lineages, strict=True):
@@ -298,12 +312,13 @@ COLUMNS = (
     "operation",
     "sets",
     "of CSV",
+    "compressed",
     "dim_sig",
     "gen_sig",
     "base_sig",
     "answered",
     "errors",
-    "",
+    "falls short because",
 )
 
 
@@ -315,12 +330,13 @@ def cells(row: Row) -> list[str]:
         operation.name,
         str(len(operation.sets)),
         f"{ratio:.2%}",
+        _yes(row.compressed),
         f"{_yes(row.has_dim)} ({_yes(operation.paper_dim)})",
         f"{_yes(row.has_gen)} ({_yes(operation.paper_gen)})",
         _yes(row.base_sig == len(operation.sets)),
         f"{row.answered}/{row.calls}",
         str(len(row.errors)),
-        "" if row.has_gen and row.has_dim else row.why,
+        row.why,
     ]
 
 

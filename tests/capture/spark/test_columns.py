@@ -98,17 +98,20 @@ def test_to_df(store, orders, rows):
 
 
 def test_fill_and_replace(store, orders, orders_df, rows):
+    """Each step alone, and all in turn."""
+    ours, theirs = orders, orders_df
     for step in (
-        lambda f: f.fillna(7),
-        lambda f: f.fillna({"k": "none", "y": 0.0}),
-        lambda f: f.fillna("?", subset=["k"]),
         lambda f: f.replace(2, 20),
         lambda f: f.replace({"a": "A"}),
         lambda f: f.replace(["a", "b"], ["b", "a"], subset="k"),
+        lambda f: f.fillna("?", subset=["k"]),
+        lambda f: f.fillna({"k": "none", "y": 0.0}),
+        lambda f: f.fillna(7),
     ):
-        frame = step(orders)
-        same_rows(frame, step(orders_df))
-        assert relation(store, frame, "orders") == computed(rows, pick(K, X, Y, L))[1]
+        alone = step(orders)
+        assert relation(store, alone, "orders") == computed(rows, pick(K, X, Y, L))[1]
+        ours, theirs = step(ours), step(theirs)
+    same_rows(ours, theirs)
 
 
 def test_one_hot(store, orders, rows):

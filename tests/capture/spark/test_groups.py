@@ -1,10 +1,13 @@
 """groupBy, agg, pivot, distinct: every aggregate reads all rows of its group."""
 
+import re
+
 import pytest
 from naive_tables import chosen, grouped, joined
 from pyspark.sql import functions as F  # noqa: N812
 from table_checks import NAMES, check, plain, relation, same_rows
 
+from dslog.capture.spark import rows as trail_rows
 from dslog.errors import CaptureError
 
 K, X, Y, L = range(4)
@@ -43,33 +46,42 @@ def test_several_keys_and_expressions(store, orders, orders_df, rows):
     assert relation(store, frame, "orders") == pairs
 
 
-@pytest.mark.parametrize("name", ["count", "sum", "avg", "mean", "min", "max"])
 @pytest.mark.parametrize("rows", ["messy"], indirect=True)
-def test_shortcuts(store, orders, orders_df, rows, name):
-    frame = getattr(orders.groupBy("k"), name)()
-    same_rows(frame, getattr(orders_df.groupBy("k"), name)())
-    reads = [(count, (K,))] if name == "count" else [(count, (X,)), (count, (Y,))]
+def test_shortcuts(store, orders, orders_df, rows):
+    for name in ("count", "sum", "avg", "mean", "min", "max"):
+        frame = getattr(orders.groupBy("k"), name)()
+        assert frame.dtypes == getattr(orders_df.groupBy("k"), name)().dtypes
+        reads = [(count, (K,))] if name == "count" else [(count, (X,)), (count, (Y,))]
+        assert relation(store, frame, "orders") == grouped(rows, [K], reads)[1]
+
+
+AGGREGATES = [
+    "count(x)", "count(distinct x)", "sum(distinct x)", "avg(y)", "first(x)", "last(x)",
+    "stddev(y)", "stddev_pop(y)", "var_samp(y)", "var_pop(y)", "collect_list(x)", "collect_set(k)",
+    "approx_count_distinct(x)", "percentile(x, 0.5)", "percentile_approx(x, 0.5)", "median(x)",
+    "mode(x)", "max_by(x, y)", "min_by(x, y)", "corr(x, y)", "covar_pop(x, y)", "covar_samp(x, y)",
+    "bool_and(x > 1)", "bool_or(x > 1)", "every(x > 1)", "count_if(x > 1)", "any_value(x)",
+    "sum(x) filter (where y > 0)", "sum(x) + max(y)", "listagg(k)", "kurtosis(y)", "skewness(y)",
+    "min(k)", "max(struct(x, y))", "bit_and(x)", "bit_or(x)", "bit_xor(x)",
+    "regr_slope(y, x)", "regr_r2(y, x)", "histogram_numeric(x, 2)", "try_sum(x)", "try_avg(y)",
+    "first_value(y)", "last_value(y)", "array_agg(x)", "sum(1)", "count(*)", "count(1)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", ["messy"], indirect=True)
+def test_built_in_aggregates(store, orders, orders_df, rows):
+    """What is read is what the expression names; the group's key, if it names nothing."""
+    aggregates = [F.expr(text).alias(f"v{number}") for number, text in enumerate(AGGREGATES)]
+    frame = orders.groupBy("k").agg(*aggregates)
+    assert sorted(map(str, frame.collect())) == sorted(
+        map(str, orders_df.groupBy("k").agg(*aggregates).collect())
+    )
+    places = {"k": K, "x": X, "y": Y}
+    reads = [
+        (count, tuple(places[n] for n in set(re.findall(r"\b[kxy]\b", text))) or (K,))
+        for text in AGGREGATES
+    ]
     assert relation(store, frame, "orders") == grouped(rows, [K], reads)[1]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "count(x)", "count(distinct x)", "sum(distinct x)", "avg(y)", "first(x)", "last(x)",
-        "stddev(y)",
-        "var_pop(y)", "collect_list(x)", "approx_count_distinct(x)", "percentile(x, 0.5)",
-        "median(x)", "mode(x)", "max_by(x, y)", "corr(x, y)", "bool_and(x > 1)", "any_value(x)",
-        "sum(x) filter (where y > 0)", "sum(x) + max(y)", "listagg(k)", "kurtosis(y)",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("rows", ["messy"], indirect=True)
-def test_built_in_aggregates(store, orders, rows, text):
-    """What is read is what the expression names, whatever the function does with it."""
-    frame = orders.groupBy("k").agg(F.expr(text).alias("v"))
-    names = {"k": K, "x": X, "y": Y}
-    inside = text.partition("(")[2]
-    reads = tuple(place for name, place in names.items() if name in inside.replace("max", ""))
-    assert relation(store, frame, "orders") == grouped(rows, [K], [(count, reads)])[1]
 
 
 def test_dict_of_functions(store, orders, orders_df):
@@ -109,6 +121,47 @@ def test_after_joins_and_filters(store, orders, names, orders_df, names_df, rows
     ):
         lineage = store.load(out, in_)[0]
         assert set(map(tuple, lineage.to_relation().tolist())) == expected, (out, in_)
+
+
+@pytest.mark.parametrize("bits", [63, 1])
+@pytest.mark.parametrize("rows", ["messy"], indirect=True)
+def test_after_a_full_join(store, orders, names, orders_df, names_df, rows, bits, monkeypatch):
+    """Rows without a left side come last; so do groups that have no others."""
+    monkeypatch.setattr(trail_rows, "RANK_BITS", bits)
+
+    def step(a, b):
+        return a.filter("x != 1").join(b.filter("n != 'again'"), "k", "full")
+
+    one, _ = chosen(rows, lambda r: r[X] is not None and r[X] != 1)
+    called, _ = chosen(NAMES, lambda r: r[1] != "again")
+    two, _, _ = joined(one, called, [(0, 0)], "full", (4, 2))
+    both = step(orders, names)
+    for keys in (["n"], ["y", "n"]):
+        places = [both.columns.index(name) for name in keys]
+        values, pairs = grouped(two, places, [(total(1), (1,))])
+        frame = both.groupBy(*keys).agg(F.sum("x").alias("s"))
+        same_rows(frame, step(orders_df, names_df).groupBy(*keys).agg(F.sum("x").alias("s")))
+        check(store, frame, values, **{"orders.join": pairs})
+    frame = both.dropDuplicates(["x"])
+    firsts = {}
+    for a, row in enumerate(two):
+        firsts.setdefault(row[1], a)
+    assert plain(frame.collect()) == plain([two[a] for a in firsts.values()])
+    same = {(b, c, a, c) for b, a in enumerate(firsts.values()) for c in (0, 2, 3, 4)}
+    same |= {(list(firsts).index(row[1]), 1, a, 1) for a, row in enumerate(two)}
+    assert relation(store, frame, "orders.join") == same
+
+
+def test_after_explode(store, orders, orders_df, rows):
+    def step(frame):
+        return frame.select("k", F.explode("l").alias("e")).groupBy("e").agg(F.max("k").alias("m"))
+
+    frame = step(orders)
+    same_rows(frame, step(orders_df))
+    elements = [(row[K], e) for row in rows for e in row[L] or ()]
+    values, pairs = grouped(elements, [1], [(count, (0,))])
+    assert [row.e for row in frame.collect()] == [row[0] for row in values]
+    assert relation(store, frame, "orders.select") == pairs
 
 
 def test_groups_go_on(store, orders, orders_df, rows):

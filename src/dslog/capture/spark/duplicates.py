@@ -9,9 +9,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from dslog.capture.spark.base import Data, Frame
 from dslog.capture.spark.columns import quoted
-from dslog.capture.spark.grouping import FIRST, Grouping, Mark, number_groups
+from dslog.capture.spark.grouping import FIRST, RANK, Grouping, Mark, number_groups
 from dslog.capture.spark.nodes import Input, Origin
-from dslog.capture.spark.rows import HIDDEN, RowSet
+from dslog.capture.spark.rows import HIDDEN, LAST, RowSet
 from dslog.errors import CaptureError
 
 _REST = f"{HIDDEN}rest"
@@ -47,18 +47,19 @@ class DuplicateSteps(Frame):
         columns = self.columns
         keys = [name for name in columns if name in names]
         rest = [name for name in columns if name not in names]
-        which = F.struct(*(one.column for one in trail.ids))
+        which = F.struct(*(F.coalesce(one.column, F.lit(LAST)) for one in trail.ids))
         marks = [Mark("first", flag=which.eqNullSafe(F.col(_WHICH)))] if rest else []
         grouping = Grouping(frame, trail, [F.col(quoted(name)) for name in keys], marks)
 
         def aggregate(some: Grouping) -> DataFrame:
             groups = some.present.groupBy(*some.keys)
             if not rest:
-                return groups.agg(some.first)
+                return groups.agg(*some.firsts)
             values = F.min_by(F.struct(*(quoted(name) for name in rest)), which)
-            found = groups.agg(values.alias(_REST), F.min(which).alias(_WHICH), some.first)
+            found = groups.agg(values.alias(_REST), F.min(which).alias(_WHICH), *some.firsts)
             fields = [F.col(_REST)[name].alias(name) for name in rest]
-            return found.select(*(quoted(name) for name in keys), *fields, _WHICH, FIRST)
+            order = [name for name in (FIRST, RANK) if name in found.columns]
+            return found.select(*(quoted(name) for name in keys), *fields, _WHICH, *order)
 
         rows = RowSet()
         compute = number_groups(aggregate, grouping, rows)

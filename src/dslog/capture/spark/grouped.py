@@ -176,7 +176,7 @@ class _Aggregation(Generic[T]):
     def _aggregate(self, grouping: Grouping, *, calls_python: bool) -> DataFrame:
         groups: GroupedData = grouping.present.groupBy(*grouping.keys)
         if self.groups.pivoted is None and not calls_python:
-            return groups.agg(*self.aggregates, grouping.first)
+            return groups.agg(*self.aggregates, *grouping.firsts)
         if self.groups.pivoted is not None:
             values = None if None in self.groups.values else list(self.groups.values)
             groups = groups.pivot(self.groups.pivoted, values)

@@ -30,6 +30,11 @@ from dslog.capture.spark.rows import (
 from dslog.capture.spark.tracing import Tap, trace
 
 FIRST = f"{HIDDEN}first"
+"""Holds the first id of a group's first row, which says about where the group belongs."""
+
+RANK = f"{HIDDEN}rank"
+"""Holds the rank of a group's first row, if rows have several ids."""
+
 BROADCAST = 1_000_000
 """Groups up to which every executor gets the numbers of all of them."""
 
@@ -49,12 +54,16 @@ class Mark:
 
 @dataclass(frozen=True)
 class Grouping:
-    """Rows with their ids, those that ended too, and what groups them."""
+    """Rows with their ids, those that ended too, and what groups them.
+
+    Ranks need numbered sources. Unless ``ranked``, nobody waits for those: groups are not in order.
+    """
 
     rows: DataFrame
     trail: Trail
     keys: Sequence[Column]
     marks: Sequence[Mark] = ()
+    ranked: bool = False
 
     @property
     def present(self) -> DataFrame:
@@ -62,25 +71,29 @@ class Grouping:
         return present(self.rows, self.trail)
 
     @property
-    def first(self) -> Column:
-        """The aggregate that orders groups."""
-        return F.min(self.trail.ids[0].column).alias(FIRST)
+    def firsts(self) -> list[Column]:
+        """The aggregates that order groups."""
+        first = F.min(self.trail.ids[0].column).alias(FIRST)
+        if not self.ranked or len(self.trail.ids) == 1:
+            return [first]
+        return [first, F.min(self.trail.rank).alias(RANK)]
 
     def with_first(self, groups: DataFrame) -> DataFrame:
         """Give groups, whose columns begin with the keys, what orders them."""
         if not self.keys:
             return groups.withColumn(FIRST, F.lit(0).cast("long"))
-        found = self.present.groupBy(*self.keys).agg(self.first)
+        found = self.present.groupBy(*self.keys).agg(*self.firsts)
         names = [fresh_column("key") for _ in self.keys]
         renamed = [column_at(found, place).alias(name) for place, name in enumerate(names)]
         same = F.lit(True)
         for place, name in enumerate(names):
             same = same & column_at(groups, place).eqNullSafe(F.col(name))
-        return groups.join(found.select(*renamed, FIRST), same).drop(*names)
+        order = found.columns[len(names) :]
+        return groups.join(found.select(*renamed, *order), same).drop(*names)
 
 
 Aggregate = Callable[[Grouping], DataFrame]
-"""Makes groups; their columns begin with the keys, and ``FIRST`` is among them."""
+"""Makes groups; their columns begin with the keys, and those of ``Grouping.firsts`` are there."""
 
 
 def number_groups(aggregate: Aggregate, grouping: Grouping, rows: RowSet) -> Callable[[], Data]:
@@ -98,7 +111,7 @@ def compute_groups(aggregate: Aggregate, grouping: Grouping, rows: RowSet) -> tu
     """Compute groups in order, with all their columns, and fill in the lineage of ``rows``."""
     trail = grouping.trail
     with kept(grouping.rows, trail) as (copy, moved):
-        grouping = replace(grouping, rows=copy)
+        grouping = replace(grouping, rows=copy, ranked=True)
         fixed, one = fix_order(_sorted(aggregate(grouping), grouping))
         rows.count = one.numbering.total
         if grouping.keys:
@@ -111,13 +124,12 @@ def compute_groups(aggregate: Aggregate, grouping: Grouping, rows: RowSet) -> tu
 
 def _sorted(groups: DataFrame, grouping: Grouping) -> DataFrame:
     numbering = grouping.trail.ids[0].numbering
-    keys = [column_at(groups, place).asc() for place in range(len(grouping.keys))]
     parts, bucket = 1, F.lit(0)
     if numbering.buckets > 1:  # groups of rows without a first id come last
         parts = numbering.buckets + 1
         bucket = F.coalesce(numbering.bucket(F.col(FIRST)), F.lit(numbering.buckets))
     ordered = groups.repartitionById(parts, bucket.cast("int"))
-    return ordered.sortWithinPartitions(F.col(FIRST).asc_nulls_last(), *keys)
+    return ordered.sortWithinPartitions(RANK if RANK in groups.columns else FIRST)
 
 
 def _link_by_keys(

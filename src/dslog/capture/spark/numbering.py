@@ -61,6 +61,18 @@ class Numbering:
             position -= count
         return len(self.counts) << SHIFT
 
+    @cached_property
+    def bits(self) -> tuple[int, int]:
+        """Bits that partitions and places in them take; no id has ones in all of the former."""
+        return len(self.counts).bit_length(), max(self.counts, default=0).bit_length()
+
+    def packed(self, column: Column) -> Column:
+        """Return ids in as few bits as they need, in the same order; a null comes last."""
+        parts, places = self.bits
+        partition = F.shiftleft(F.shiftright(column, SHIFT), places)
+        last = F.lit((1 << (parts + places)) - 1).cast("long")
+        return F.coalesce(partition.bitwiseOR(column.bitwiseAND(F.lit(MASK))), last)
+
     def followed_by(self, other: Numbering) -> Numbering:
         """Number the rows of another frame behind these."""
         return Numbering(self.counts + other.counts)

@@ -131,7 +131,7 @@ def _number(
 
 
 def _firsts(grouping: Grouping) -> DataFrame:
-    return grouping.present.groupBy(*grouping.keys).agg(grouping.first)
+    return grouping.present.groupBy(*grouping.keys).agg(*grouping.firsts)
 
 
 def _group_table(frame: Frame, rows: RowSet) -> TableNode:

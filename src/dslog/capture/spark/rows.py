@@ -21,6 +21,11 @@ HIDDEN = "__dslog_"
 ENDED = f"{HIDDEN}ended"
 """Holds the number of the step that ended a row, 0 for a row that is there."""
 
+LAST = 1 << 62
+"""Stands for a missing id where it has to come after all others."""
+
+RANK_BITS = 63
+
 _numbers = count(1)
 
 
@@ -130,6 +135,20 @@ class Trail:
     def order(self) -> list[Column]:
         """What sorts a DataFrame by position."""
         return [F.col(one.column).asc_nulls_last() for one in self.ids]
+
+    @property
+    def rank(self) -> Column:
+        """One value per row, which grows with its position: a number if ids fit into one."""
+        if len(self.ids) == 1:
+            return F.col(self.ids[0].column)
+        numberings = [one.numbering for one in self.ids]
+        widths = [sum(numbering.bits) for numbering in numberings]
+        if sum(widths) >= RANK_BITS or not all(numbering.counts for numbering in numberings):
+            return F.struct(*(F.coalesce(one.column, F.lit(LAST)) for one in self.ids))
+        rank = F.lit(0).cast("long")
+        for one, numbering, width in zip(self.ids, numberings, widths, strict=True):
+            rank = F.shiftleft(rank, width).bitwiseOR(numbering.packed(F.col(one.column)))
+        return rank
 
     def stepped(self, rows: RowSet, *, joined: Id | None = None, ends: bool = False) -> Trail:
         """Return the trail after a step that dropped rows, or joined them with numbered ones."""

@@ -3,6 +3,7 @@
 Run it after a change to them; tests/test_api_page.py fails until then.
 """
 
+import dataclasses
 import inspect
 import re
 from collections.abc import Iterator
@@ -14,6 +15,11 @@ import dslog
 from dslog.capture.tracking import TrackingStore
 from dslog.query.explain import Explanation
 from dslog.store.records import ArrayInfo, LineageInfo
+from dslog.store.verbs.changes import Changed, Diff
+from dslog.store.verbs.dropping import Dropped
+from dslog.store.verbs.nan import FirstNan, NanOrigin
+from dslog.store.verbs.reaching import Impact, Why
+from dslog.store.verbs.touched import Touched
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 FUNCTIONS = ("open", "compress", "spark", "operation")
@@ -23,7 +29,10 @@ CLASSES: tuple[tuple[str, str, type], ...] = (
     ("Lineage", "lineage", dslog.Lineage),
     ("Tracked arrays", "array", dslog.TrackedArray),
 )
-RECORDS = (dslog.Operation, ArrayInfo, LineageInfo, Explanation)
+RECORDS = (
+    *(dslog.Operation, ArrayInfo, LineageInfo, Explanation),
+    *(Touched, Why, Impact, Dropped, FirstNan, NanOrigin, Diff, Changed),
+)
 ONLY = {dslog.TrackedArray: ("name", "named")}  # the rest is numpy's
 HIDDEN = {"session", "encode", "of_table", "terms", "backward_boxes", "forward_boxes"}
 
@@ -105,7 +114,7 @@ def _function(name: str, function: Any) -> str:
 
 
 def _fields(kind: type) -> str:
-    return "Fields: " + ", ".join(f"`{name}`" for name in inspect.get_annotations(kind)) + "."
+    return "Fields: " + ", ".join(f"`{one.name}`" for one in dataclasses.fields(kind)) + "."
 
 
 def _prose(documented: Any) -> str:

@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
+from dslog.capture.known import KnownValues
 from dslog.capture.numpy.call import Array
 from dslog.capture.numpy.keeping import Keeper
 from dslog.capture.numpy.session import Session
@@ -24,6 +25,7 @@ from dslog.store.batch import Batch
 from dslog.store.catalog import Transaction
 from dslog.store.sqlite import SqliteCatalog
 from dslog.store.store import Store
+from dslog.store.verbs.kept import KeptValues
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -79,6 +81,11 @@ class TrackingStore(Store):
         """Return the values of an array that was tracked with ``keep_values``."""
         self.flush()
         return self._keeper.load(name)
+
+    def _values(self) -> KeptValues:
+        values = self._path / VALUES if self._path else None
+        self.flush()
+        return KnownValues(self.session, self._keeper, values)
 
     def flush(self) -> None:
         """Commit what was captured so far; queries and ``close`` do that by themselves."""

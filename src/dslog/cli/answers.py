@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
+from dslog.cells.wording import box_text, counted, shape_text
 from dslog.cli.options import limited
 from dslog.cli.printer import Report
 from dslog.cli.tables import listing
-from dslog.cli.wording import box_text, counted, more_text, shape_text
+from dslog.cli.wording import more_text
 
 if TYPE_CHECKING:
     from dslog.cells.cellset import CellSet

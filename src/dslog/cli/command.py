@@ -27,6 +27,7 @@ from dslog.errors import DslogError
 MAKE = "Make and fill a store"
 LOOK = "Look at what is there"
 ASK = "Ask where cells come from and go to"
+DEBUG = "Find out what went wrong"
 KEEP = "Look after a store"
 TRY = "Try it"
 

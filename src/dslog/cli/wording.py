@@ -1,17 +1,8 @@
-"""Numbers, shapes and boxes in words."""
+"""Sizes and limits in words."""
 
-from collections.abc import Iterable, Sequence
+from dslog.cells.wording import counted
 
 _UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB")
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return a number with the word it counts.
-
-    >>> counted(1, "box", "boxes"), counted(1200, "cell")
-    ('1 box', '1,200 cells')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def size_text(nbytes: int) -> str:
@@ -28,30 +19,6 @@ def size_text(nbytes: int) -> str:
             break
         value /= 1000
     return f"{value:.1f} {unit}" if value < 99.5 else f"{value:.0f} {unit}"
-
-
-def shape_text(shape: Sequence[int]) -> str:
-    """Return a shape as people say it.
-
-    >>> shape_text((3, 2000)), shape_text(())
-    ('3 x 2,000', 'scalar')
-    """
-    return " x ".join(f"{length:,}" for length in shape) or "scalar"
-
-
-def box_text(box: Iterable[tuple[int, int]], shape: Sequence[int]) -> str:
-    """Return an inclusive box the way ``--cells`` takes it.
-
-    >>> box_text([(0, 1), (3, 3), (0, 9)], (5, 5, 10)), box_text([], ())
-    ('0:2, 3, :', '()')
-    """
-    return ", ".join(_span(lo, hi, size) for (lo, hi), size in zip(box, shape, strict=True)) or "()"
-
-
-def _span(low: int, high: int, size: int) -> str:
-    if low == high:
-        return str(low)
-    return ":" if (low, high) == (0, size - 1) else f"{low}:{high + 1}"
 
 
 def more_text(shown: int, total: int, what: str) -> str:

@@ -6,7 +6,7 @@ are, overlaps and all, which is the paper's NoMerge: the same cells in the end, 
 on the way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 
@@ -21,6 +21,8 @@ from dslog.query.graph import Walk
 from dslog.query.plan import Plan, Step
 
 Boxes = npt.NDArray[np.int64]
+Keep = Callable[[str, Cells], Cells]
+"""Chooses, of the cells that reach an array, those that go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +85,48 @@ def join_step(step: Step, shape: tuple[int, ...], boxes: Boxes, load: Load) -> S
     return StepBoxes(target, np.concatenate(parts), scanned, matched, frozenset(engines))
 
 
-def run_walk(walk: Walk, cells: Cells, load: Load) -> CellSet:
-    """Return the cells of the walk's target that ``cells`` of its source lead to, on any path."""
-    reached: dict[str, Cells] = {walk.source: cells}
-    for members in walk.components:
-        inside = frozenset(members)
-        if _has_cycle(members, walk):
-            _saturate(walk, inside, reached, load)
-        for step in _leaving(walk, inside):
-            _add(reached, step.target, run_step(step, reached[step.source], load))
-    found = gather(reached[walk.target])
+def run_walk(walk: Walk, target: str, cells: Cells, load: Load) -> CellSet:
+    """Return the cells of ``target`` that ``cells`` of the walk's source lead to, on any path."""
+    found = gather(_reach(walk, cells, load, _all)[target])
     return found.with_exact(found.exact and walk.exact)
 
 
-def _saturate(walk: Walk, inside: frozenset[str], reached: dict[str, Cells], load: Load) -> None:
+def reach(walk: Walk, cells: Cells, load: Load, keep: Keep | None = None) -> dict[str, CellSet]:
+    """Return the cells of every array of the walk that ``cells`` of its source lead to.
+
+    ``keep`` chooses which of the cells that reach an array go on; by default all. Arrays come in
+    the order of the walk.
+    """
+    found = _reach(walk, cells, load, keep or _all)
+    names = [name for members in walk.components for name in members]
+    return {name: gather(found[name]) for name in names}
+
+
+def _all(_: str, cells: Cells) -> Cells:
+    return cells
+
+
+def _reach(walk: Walk, cells: Cells, load: Load, keep: Keep) -> dict[str, Cells]:
+    reached: dict[str, Cells] = {walk.source: keep(walk.source, cells)}
+    for members in walk.components:
+        inside = frozenset(members)
+        if has_cycle(members, walk):
+            _saturate(walk, inside, reached, load, keep)
+        for step in _leaving(walk, inside):
+            found = keep(step.target, _labelled(step, reached[step.source], load))
+            _add(reached, step.target, found)
+    return reached
+
+
+def _labelled(step: Step, cells: Cells, load: Load) -> Cells:
+    """Follow a step; what comes through a superset is one, also when it is empty."""
+    found = run_step(step, cells, load)
+    return found.with_exact(found.exact and step.exact)
+
+
+def _saturate(
+    walk: Walk, inside: frozenset[str], reached: dict[str, Cells], load: Load, keep: Keep
+) -> None:
     """Go round a cycle until no step gives a new cell; only new cells go round again.
 
     An array's first cells are handed on even when there are none, so that every array of the
@@ -108,7 +138,7 @@ def _saturate(walk: Walk, inside: frozenset[str], reached: dict[str, Cells], loa
         for step in walk.steps[name]:
             if step.target not in inside:
                 continue
-            new = gather(run_step(step, cells, load))
+            new = gather(keep(step.target, _labelled(step, cells, load)))
             if step.target in reached:
                 new -= gather(reached[step.target])
                 if not new:
@@ -122,7 +152,8 @@ def _leaving(walk: Walk, inside: frozenset[str]) -> Iterator[Step]:
         yield from (step for step in walk.steps[name] if step.target not in inside)
 
 
-def _has_cycle(members: tuple[str, ...], walk: Walk) -> bool:
+def has_cycle(members: tuple[str, ...], walk: Walk) -> bool:
+    """Whether some array of a component leads back to itself."""
     return len(members) > 1 or any(step.target in members for step in walk.steps[members[0]])
 
 

@@ -17,14 +17,14 @@ from dslog.query.plan import Step, backward_hops, forward_hops
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The part of the graph that lies between two arrays.
+    """The part of the graph that lies between two arrays, or behind one.
 
     ``components`` are in topological order, the source's first and the target's last;
-    ``steps[name]`` leave the array ``name``.
+    ``steps[name]`` leave the array ``name``. Without a target all that can be reached is in it.
     """
 
     source: str
-    target: str
+    target: str | None
     components: tuple[tuple[str, ...], ...]
     steps: Mapping[str, tuple[Step, ...]]
 
@@ -52,12 +52,24 @@ def plan_walk(source: str, target: str, direction: Direction, edges: Edges) -> W
         for name in ahead
         if name in between
     }
-    hops = backward_hops if back else forward_hops
-    steps = {
+    return Walk(source, target, tuple(components(arcs)), _steps(arcs, direction, edges))
+
+
+def plan_reach(source: str, direction: Direction, edges: Edges) -> Walk:
+    """Plan every path that leaves ``source``, to wherever it leads."""
+    back = direction is Direction.BACKWARD
+    arcs = _reachable(source, edges.inputs_of if back else edges.outputs_of)
+    return Walk(source, None, tuple(components(arcs)), _steps(arcs, direction, edges))
+
+
+def _steps(
+    arcs: Mapping[str, Sequence[str]], direction: Direction, edges: Edges
+) -> dict[str, tuple[Step, ...]]:
+    hops = backward_hops if direction is Direction.BACKWARD else forward_hops
+    return {
         name: tuple(Step(name, after, hops(name, after, edges)) for after in afters)
         for name, afters in arcs.items()
     }
-    return Walk(source, target, tuple(components(arcs)), steps)
 
 
 def _reachable(

@@ -4,10 +4,11 @@ A Store may be used by several threads, and its directory by several processes, 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NoReturn, Self, Union
 
 from dslog.cells.cellset import CellSet
 from dslog.engine.plan import check_engine
@@ -16,10 +17,10 @@ from dslog.lineage.lineage import Lineage
 from dslog.query.edges import Direction, Edge
 from dslog.query.execute import run_path, run_walk
 from dslog.query.explain import Explanation, explain_path
-from dslog.query.follow import Cells
+from dslog.query.follow import Cells, Load
 from dslog.query.graph import plan_walk
 from dslog.query.plan import Plan, check_path, plan_path
-from dslog.store.arguments import canonical_args
+from dslog.store.arguments import ArgumentError, canonical_args
 from dslog.store.cache import LineageCache
 from dslog.store.engines import Engines
 from dslog.store.files import Files, TemporaryFiles
@@ -32,8 +33,17 @@ from dslog.store.records import ArrayInfo, LineageInfo, Operation, OperationReus
 from dslog.store.seams import NoReuse, Pair, ReadCapture, Request, Reuse
 from dslog.store.sqlite import SqliteCatalog
 from dslog.store.stored import StoredLineage
+from dslog.store.verbs.changes import Diff
+from dslog.store.verbs.comparing import Run, diff
+from dslog.store.verbs.dropping import Dropped, dropped
+from dslog.store.verbs.history import History
+from dslog.store.verbs.kept import KeptValues, NoValues
+from dslog.store.verbs.nan import FirstNan, first_nan
+from dslog.store.verbs.reaching import Impact, Why, impact, why
 
 CACHE_BYTES = 256 << 20
+RunLike = Union["Store", str, PathLike[str], slice]
+"""What ``diff`` compares."""
 
 
 class Store:
@@ -170,6 +180,46 @@ class Store:
         plan, cells = self._plan(path, query)
         return explain_path(plan, cells, self._engines.loader(engine), merge=merge)
 
+    # asking like a person who debugs
+
+    def why(self, array: str, cell: object, *, engine: str = "auto") -> Why:
+        """Say what made cells: the cells of every array behind them, with values where kept.
+
+        Of a table, a column may be named: ``store.why("delays", (3, "average"))``.
+        """
+        knowledge = self._knowledge(engine)
+        return why(array, knowledge[0].cells(array, cell), *knowledge)
+
+    def impact(self, array: str, cells: object, *, engine: str = "auto") -> Impact:
+        """Say what cells touched: the cells of every array made with them."""
+        knowledge = self._knowledge(engine)
+        return impact(array, knowledge[0].cells(array, cells), *knowledge)
+
+    def dropped(self, array: str, row: object, *, engine: str = "auto") -> Dropped:
+        """Find the steps where the lineage of a row ends, and what is left of it.
+
+        ``row`` is the number of a row, or cells as in a query.
+        """
+        knowledge = self._knowledge(engine)
+        return dropped(array, knowledge[0].row(array, row), *knowledge)
+
+    def first_nan(self, array: str, *, engine: str = "auto") -> FirstNan:
+        """Find the earliest cells that brought in the NaNs, or nulls, of an array.
+
+        This needs values: of arrays tracked with ``keep_values``, or of tracked arrays that the
+        program still holds. Arrays in between without values are looked through.
+        """
+        return first_nan(find_array(array, self._catalog).name, *self._knowledge(engine))
+
+    def diff(self, run1: RunLike, run2: RunLike | None = None) -> Diff:
+        """Say which operations and which lineage changed from one run to another.
+
+        A run is a store, the path of one, or a slice of this store's operations; without ``run2``,
+        it is this store.
+        """
+        with ExitStack() as opened:
+            return diff(self._run(run1, opened), self._run(run2, opened))
+
     # looking
 
     def arrays(self) -> list[ArrayInfo]:
@@ -266,7 +316,36 @@ class Store:
         target = find_array(to, self._catalog)
         cells = self._engines.cells(query, source)
         walk = plan_walk(source.name, target.name, direction, self._catalog)
-        return run_walk(walk, cells, self._engines.loader(engine))
+        return run_walk(walk, target.name, cells, self._engines.loader(engine))
+
+    def _knowledge(self, engine: str) -> tuple[History, KeptValues, Load]:
+        """Gather what the verbs need to know."""
+        check_engine(engine)
+        return History(self._catalog), self._values(), self._engines.loader(engine)
+
+    def _values(self) -> KeptValues:
+        """What values are known; those who track know some."""
+        return NoValues()
+
+    def _run(self, run: RunLike | None, opened: ExitStack) -> Run:
+        if isinstance(run, str | PathLike):
+            run = opened.enter_context(Store(run, "r", read_capture=_captures_nothing))
+        if isinstance(run, Store):
+            return run._as_run()  # noqa: SLF001 (another store)
+        if run is not None and not isinstance(run, slice):
+            raise ArgumentError(
+                f"{run!r} is no run: give a store, the path of one, or a slice of operations, such "
+                f"as slice(0, 5)"
+            )
+        return self._as_run(run)
+
+    def _as_run(self, part: slice | None = None) -> Run:
+        history = History(self._catalog)
+        calls = history.calls if part is None else history.calls[part]
+        label = str(self._path or ":memory:")
+        if part is not None:
+            label += f" operations {part.start or 0}:{'' if part.stop is None else part.stop}"
+        return Run(label, history, calls, self._engines.load)
 
     def _between(self, out: str, in_: str) -> Sequence[Edge]:
         for name in (out, in_):
@@ -278,3 +357,7 @@ class Store:
                 f"store.lineages() lists the pairs"
             )
         return edges
+
+
+def _captures_nothing(capture: object, *_: object, **__: object) -> NoReturn:  # noqa: ARG001
+    raise AssertionError("a store that is only compared reads no capture")

@@ -38,17 +38,20 @@ class Keeper:
 
     def load(self, name: str) -> Array:
         """Return the values of an array, or raise if they were not kept."""
-        if self._directory is None:
-            found = self._memory.get(name)
-        else:
-            path = self._path(self._directory, name)
-            found = np.load(path, allow_pickle=False) if path.exists() else None
+        found = self.find(name)
         if found is None:
             hint = did_you_mean(name, self._names())
             raise NotFoundError(
                 f"no values of {name!r} are kept: track with keep_values=True to keep them.{hint}"
             )
         return found
+
+    def find(self, name: str) -> Array | None:
+        """Return the values of an array, or None if they were not kept."""
+        if self._directory is None:
+            return self._memory.get(name)
+        path = self._path(self._directory, name)
+        return np.load(path, allow_pickle=False) if path.exists() else None
 
     def _names(self) -> list[str]:
         if self._directory is None:

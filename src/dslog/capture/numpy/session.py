@@ -9,6 +9,7 @@ a whole or not at all.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -37,6 +38,7 @@ class Session:
         self._last: Counter[str] = Counter()
         self._new: list[Node] = []
         self._steps: list[Step] = []
+        self._alive: weakref.WeakValueDictionary[int, Array] = weakref.WeakValueDictionary()
         self.closed = False
         self.recall = Recall()
 
@@ -137,6 +139,15 @@ class Session:
                 node.stored = True
             self._names -= waited
             self._save_values()
+
+    def see(self, array: Array) -> None:
+        """Take note of a tracked array, for as long as the program holds it."""
+        self._alive[id(array)] = array
+
+    @property
+    def alive(self) -> list[Array]:
+        """The tracked arrays that the program still holds."""
+        return list(self._alive.values())
 
     def keep(self, node: Node, values: Array) -> None:
         """Keep what a node holds now, once it is in the store."""

@@ -67,6 +67,7 @@ def wrap_root(kind: type[T], plain: Array, memory: Memory, *, scalar: bool = Fal
     array.tracking = State(plain, memory, scalar=scalar)
     if memory.keep:
         memory.session.keep(memory.node, plain)
+    memory.session.see(array)
     _tell_scope(array, memory)
     return array
 
@@ -77,6 +78,7 @@ def wrap_view(kind: type[T], plain: Array, memory: Memory, node: Node | None) ->
     array.tracking = State(plain, memory, node, memory.version if node else -1)
     if memory.keep and node:
         memory.session.keep(node, plain)
+    memory.session.see(array)
     _tell_scope(array, memory)
     return array
 
@@ -90,6 +92,17 @@ def memory_of(array: Tracked) -> Memory | None:
         _adopt(array, state)
     memory = state.memory
     return None if memory is None or memory.session.closed else memory
+
+
+def settled_node(array: Tracked) -> Node | None:
+    """Return the node of what an array holds now, if that is known without recording anything."""
+    state = array.tracking
+    memory = None if state is None else state.memory
+    if state is None or memory is None or memory.waiting or memory.session.closed:
+        return None
+    if state.plain is memory.root:
+        return memory.node
+    return state.node if state.seen == memory.version else None
 
 
 def node_of(array: Tracked) -> Node | None:

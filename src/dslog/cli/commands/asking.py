@@ -8,13 +8,13 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from dslog.cells.wording import counted
 from dslog.cli.answers import Answer, Format
 from dslog.cli.command import ASK, command
 from dslog.cli.options import Cells, Engine, EngineOption, Limit, Path
 from dslog.cli.printer import Report
 from dslog.cli.stores import StorePath, open_existing
 from dslog.cli.tables import listing
-from dslog.cli.wording import counted
 from dslog.errors import PathError
 from dslog.query.edges import Direction
 

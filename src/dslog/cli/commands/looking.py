@@ -9,14 +9,15 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from dslog.cli.calls import call_text
+from dslog.cells.wording import counted, shape_text
 from dslog.cli.command import LOOK, command
 from dslog.cli.options import Limit, limited
 from dslog.cli.printer import Report
 from dslog.cli.stores import StorePath, open_existing
 from dslog.cli.tables import indented, listing
-from dslog.cli.wording import counted, more_text, shape_text, size_text
+from dslog.cli.wording import more_text, size_text
 from dslog.errors import NotFoundError, did_you_mean
+from dslog.store.calls import call_text
 
 if TYPE_CHECKING:
     from dslog.store.records import ArrayInfo, LineageInfo, Operation

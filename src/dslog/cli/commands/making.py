@@ -9,11 +9,12 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from dslog.cells.wording import counted
 from dslog.cli.command import MAKE, command
 from dslog.cli.options import Engine, EngineOption
 from dslog.cli.printer import Report
 from dslog.cli.stores import StorePath, open_existing
-from dslog.cli.wording import counted, size_text
+from dslog.cli.wording import size_text
 from dslog.errors import NotFoundError, did_you_mean
 
 if TYPE_CHECKING:

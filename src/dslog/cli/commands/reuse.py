@@ -9,11 +9,11 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from dslog.cells.wording import counted
 from dslog.cli.command import LOOK, command
 from dslog.cli.printer import Report
 from dslog.cli.stores import StorePath, open_existing
 from dslog.cli.tables import indented, listing
-from dslog.cli.wording import counted
 from dslog.errors import NotFoundError, did_you_mean
 
 if TYPE_CHECKING:

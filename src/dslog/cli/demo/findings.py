@@ -1,8 +1,8 @@
 """What the demo found, in sentences that the terminal and the page share."""
 
+from dslog.cells.wording import box_text, counted
 from dslog.cli.demo.flights import NAME, Flights
 from dslog.cli.demo.photo import Photo
-from dslog.cli.wording import box_text, counted
 
 
 def photo_question(photo: Photo) -> str:

@@ -9,6 +9,7 @@ from string import Template
 import numpy as np
 
 from dslog.cells.cellset import CellSet
+from dslog.cells.wording import box_text, shape_text
 from dslog.cli.demo.findings import (
     flights_answer,
     flights_question,
@@ -19,7 +20,7 @@ from dslog.cli.demo.flights import NAME, Flights
 from dslog.cli.demo.photo import Photo
 from dslog.cli.demo.png import Bytes, enlarge, to_pixels, to_url
 from dslog.cli.demo.sizes import Size, total
-from dslog.cli.wording import box_text, shape_text, size_text
+from dslog.cli.wording import size_text
 
 _SHOWN = 414  # height of both images on the page
 _ZOOM, _NEAR = 14, 15  # pixels per cell, cells on each side of the middle

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dslog.cli.wording import shape_text
+from dslog.cells.wording import shape_text
 
 _FEW = 6  # values of an array that are shown
 _LONGEST = 48

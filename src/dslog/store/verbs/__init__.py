@@ -1,0 +1,1 @@
+"""Questions people debug with: why, impact, dropped, first_nan, diff."""

@@ -148,7 +148,7 @@ def encode_table(
     if method == "auto":
         product = factorise(table)
         if product is not None:
-            refined = tuple(t for term in product for t in _refine(term, out_shape, in_shape))
+            refined = tuple(t for term in product for t in refine(term, out_shape, in_shape))
             best = min(best, refined, key=_size)
     linear = _linear(whole(table)[0], out_shape, in_shape, _size(best), pairs)
     return best if linear is None else (linear,)
@@ -177,7 +177,7 @@ def _with(factor: Factor, table: Table, *, out_flat: bool = False, in_flat: bool
     return Factor(factor.out_axes, factor.in_axes, table, out_flat, in_flat)
 
 
-def _refine(term: Term, out_shape: Shape, in_shape: Shape) -> tuple[Term, ...]:
+def refine(term: Term, out_shape: Shape, in_shape: Shape) -> tuple[Term, ...]:
     """Fold each factor of a product, or take its linear view."""
     factors: list[Factor] = []
     for factor in term:

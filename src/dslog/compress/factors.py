@@ -39,7 +39,7 @@ def factorise(table: Table) -> tuple[Term, ...] | None:
     """
     if len(table) < _FEW or table.levels:
         return None
-    if len(table) > 2 * _WINDOW and not _sample_repeats(table):
+    if not may_factor(table):
         return None
     if len(_blocks(table)) < 2:
         return None
@@ -104,12 +104,14 @@ def _blocks(table: Table) -> list[Group]:
     return _groups(leader)
 
 
-def _sample_repeats(table: Table) -> bool:
+def may_factor(table: Table) -> bool:
     """Whether neighbouring rows look like part of a product, or of a few side by side.
 
     In a stretch of a product the distinct values of one group times those of the others are about
-    as many as its rows; without structure they are many more.
+    as many as its rows; without structure they are many more. A short table isn't worth asking.
     """
+    if len(table) <= 2 * _WINDOW:
+        return True
     start = (len(table) - _WINDOW) // 2
     part = table.take(slice(start, start + _WINDOW))
     blocks = _blocks(part)
@@ -157,17 +159,26 @@ def _unite(leader: list[int], x: int, y: int) -> None:
 
 
 def _product(table: Table, hashes: Sequence[U64], groups: Sequence[Group]) -> Term | None:
-    """Return the product over the groups if the rows are one: the counting test, then a check."""
+    """Return the product over the groups if the rows are one: the counting test, then a check.
+
+    The check is that rows of one hash are equal on the group, so that the counts are right.
+    """
     picks: list[I64] = []
+    told: list[tuple[I64, I64]] = []
     size = 1
     for group in groups:
-        _, first = np.unique(_hash_of(hashes, group), return_index=True)
+        _, first, which = np.unique(_hash_of(hashes, group), return_index=True, return_inverse=True)
         picks.append(np.sort(first))
+        told.append((first, which))
         size *= len(first)
         if size > len(table):
             return None
     if size != len(table):
         return None
+    for group, (first, which) in zip(groups, told, strict=True):
+        columns = [column for axis in group for column in _columns(table, axis)]
+        if any((column[first][which] != column).any() for column in columns):
+            return None
     return tuple(_project(table, group, pick) for group, pick in zip(groups, picks, strict=True))
 
 

@@ -6,7 +6,8 @@
 3. Cut, sort and, where it pays, compress chunks as they come (``blocks``); send each partition its
    blocks; compress each partition with the kernels that run in process (``tasks``).
 4. Join the seams. A result that is small comes to the driver and goes through the encoder once
-   more; a large one stays in the part files that executors wrote (``parts``).
+   more. A large one is a product of small tables, by counts (``products``), or stays in the part
+   files that executors wrote (``parts``).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from dslog.engine.frames import explained, pack_frame
 from dslog.engine.jobs import cancelled_on_error, cores
 from dslog.engine.packing import Packing
 from dslog.engine.parts import Part, Parts, header_of, load_table, read_part, write_part
+from dslog.engine.products import Rows, product_of
 from dslog.engine.progress import shown
 from dslog.engine.seams import join_folds, join_seams
 from dslog.engine.splitting import Options, partitions_for, plan_split
@@ -83,7 +85,11 @@ def compress_frame(
         job = PieceJob(split, directory, inline, inline, folds)
         with shown(session, "compressing", rows):
             pieces = _run(keys, job)
-        return _finish(pieces, packing, directory, options)
+        if pieces.rows <= options.collect_rows:
+            return _gather(pieces, packing, directory, options)
+        return _factored(pieces, keys, packing, directory, options) or _keep(
+            pieces, packing, directory
+        )
 
 
 def compress_path(
@@ -162,12 +168,26 @@ def _read_pieces(found: pa.Table, packing: Packing) -> _Pieces:
     return _Pieces([table for table in loose if len(table)], parts)
 
 
-def _finish(
-    pieces: _Pieces, packing: Packing, directory: Path, options: Options
-) -> Lineage | Parts:
+def _factored(
+    pieces: _Pieces, keys: DataFrame, packing: Packing, directory: Path, options: Options
+) -> Lineage | None:
+    """Return a large result as a small one, if it is a product of small tables."""
+    if options.method not in ("auto", "factors"):
+        return None
+    shapes = packing.out_shape, packing.in_shape
+    rows = Rows(directory.parent, pieces.parts, pieces.loose, *shapes)
+    session = keys.sparkSession
+    with shown(session, "looking for factors"):
+        terms = product_of(rows, keys, options.collect_rows, session)
+    if terms is None:
+        return None
+    shutil.rmtree(directory)
+    return Lineage(*shapes, terms)
+
+
+def _gather(pieces: _Pieces, packing: Packing, directory: Path, options: Options) -> Lineage:
+    """Put a small result together on the driver and encode it there."""
     out_shape, in_shape = packing.out_shape, packing.in_shape
-    if pieces.rows > options.collect_rows:
-        return _keep(pieces, packing, directory)
     root, l, m = directory.parent, len(out_shape), len(in_shape)
     tables = [read_part(root / part.name, l, m, part.levels) for part in pieces.parts]
     tables += pieces.loose

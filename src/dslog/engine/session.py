@@ -100,13 +100,12 @@ def _start(wanted: Mapping[str, str]) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
+    settings = _session_settings() | given
+    environment: dict[str, str] = {}
     if remote:
-        settings, environment = _session_settings() | given, {}
         builder = builder.remote(remote)
-    elif "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit chose the master, and Java runs
-        settings, environment = _session_settings() | given, {}
-    else:
-        settings = _session_settings() | _context_settings(config, master) | given
+    elif "PYSPARK_GATEWAY_PORT" not in os.environ:  # else spark-submit chose the master
+        settings = _context_settings(config, master) | settings
         environment = _environment(master)
         builder = builder.master(master)
     for key, value in settings.items():

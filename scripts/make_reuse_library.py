@@ -156,7 +156,8 @@ def capture(name: str, shapes: Shapes, args: Mapping[str, Any]) -> Example | Non
         called = call_numpy(f"numpy.{name}", arrays, args)
     except (ValueError, IndexError, TypeError, ZeroDivisionError):
         return None
-    return Example(Sizes(shapes, called.outputs), tuple(called.lineages))
+    sizes = variants(name, canonical_args(args), Sizes(shapes, called.outputs))[0].sizes
+    return Example(sizes, tuple(called.lineages))
 
 
 def calls(name: str, entry: Entry, rng: np.random.Generator) -> list[Example]:
@@ -180,7 +181,12 @@ def solve(examples: Sequence[Example], known: Sequence[Sequence[Form]]) -> Seque
     for forms in known:
         if all(_explained(forms, example) for example in examples):
             return forms
-    return [compacted(form) for form in generalise(examples) if form.agreeing >= 3]
+    return [compacted(form) for form in generalise(examples) if is_sure(form)]
+
+
+def is_sure(form: Form) -> bool:
+    """Whether calls confirmed a form, or were all there are: those of a single shape."""
+    return form.agreeing >= 3 or max(max(sizes.dims, default=0) for sizes in form.seen) < 2
 
 
 def _explained(forms: Sequence[Form], example: Example) -> bool:

@@ -7,13 +7,13 @@ import dslog
 from dslog.bench.numpy_calls import call_numpy
 from dslog.reuse.expressions import Sizes
 from dslog.reuse.form import Refused
-from dslog.reuse.keys import read_key
+from dslog.reuse.keys import read_key, variants
 from dslog.reuse.knowledge import General
 from dslog.reuse.library import numpy_library
 from dslog.reuse.same import same_lineages
 
 KEYS = sorted(numpy_library())
-LARGEST = 30
+SIZES = [0, 1, 2, 0, 1, 2, *range(3, 31)]
 
 
 def test_it_is_not_empty_and_not_large():
@@ -42,21 +42,21 @@ def shapes_like(sizes, draw):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, about empty slices
 @pytest.mark.parametrize("batch", range(10))
 def test_every_formula_again(batch):
-    """At three random shapes each, sizes 0 to 30: the answer is the capture, or there is none."""
+    """At random shapes, of which many sizes are 0, 1 and 2: the answer is the capture, or none."""
     rng = np.random.default_rng(batch)
     asked = answered = 0
     for key in KEYS[batch::10]:
         name, args, _ = read_key(key)
         forms = General.from_json(numpy_library()[key].content).forms
         for _ in range(3):
-            shapes = shapes_like(forms[0].seen, lambda: int(rng.integers(LARGEST + 1)))
+            shapes = shapes_like(forms[0].seen, lambda: int(rng.choice(SIZES)))
             try:
                 with np.errstate(all="ignore"):
                     called = call_numpy(f"numpy.{name}", [np.ones(s) for s in shapes], args)
             except (ValueError, IndexError, ZeroDivisionError):
                 continue  # numpy does not take these shapes
             asked += 1
-            sizes = Sizes(shapes, called.outputs)
+            sizes = variants(name, args, Sizes(shapes, called.outputs))[0].sizes
             answers = [form.apply(sizes) for form in forms]
             given = [answer for answer in answers if not isinstance(answer, Refused)]
             assert all(same_lineages(answer, called.lineages) for answer in given), (key, shapes)

@@ -139,6 +139,45 @@ def test_axes_that_become_one_cell_or_none_are_refused(call, store, shape, reaso
     assert call(SUM, *(n + 7 if n > 1 else n for n in shape)).reused == "gen_sig"
 
 
+@pytest.mark.parametrize("name", ["flip", "blur", "matmul", "concatenate", "cumsum", "ravel"])
+@pytest.mark.parametrize("special", [0, 1])
+def test_an_axis_of_every_operation_that_becomes_special_is_refused(call, name, special):
+    operation = BY_NAME[name]
+    shapes = [(9, 14, 11), (12, 8, 17), (16, 21, 9), (10, 13, 19), (23, 9, 12), (8, 25, 10)]
+    for sizes in shapes:
+        call(operation, *sizes[: operation.sizes])
+    usual = (30, 40, 50)[: operation.sizes]
+    assert call(operation, *usual, capture=None).reused == "gen_sig"
+    for axis in range(operation.sizes):
+        sizes = (*usual[:axis], special, *usual[axis + 1 :])
+        with pytest.raises(dslog.CaptureError, match="no capture"):
+            call(operation, *sizes, capture=None)
+        assert call(operation, *sizes).reused is None
+
+
+@pytest.mark.parametrize(("shift", "like", "unlike"), [(20, [4, 5, 10], 8), (6, [9, 14, 30], 3)])
+def test_shifts_that_go_round(store, shift, like, unlike):
+    """roll by 20 leaves 4, 5 and 10 cells where they are, but not 8; by 6, those of 3 cells."""
+
+    def roll(n, *, blind=False):
+        number = len(store.arrays())
+        for name in ("a", "b"):
+            store.array(f"{name}{number}", (n,))
+        return store.register_operation(
+            "roll",
+            [f"a{number}"],
+            [f"b{number}"],
+            None if blind else lambda c: [(c[0] - shift) % n],
+            op_args={"shift": shift},
+        )
+
+    for n in like:
+        roll(n)
+    with pytest.raises(dslog.CaptureError, match="does not apply"):
+        roll(unlike, blind=True)
+    assert roll(unlike).reused is None
+
+
 def test_cross_is_refused_not_mispredicted(call):
     """Its pattern depends on the number of components: the paper's one error."""
     for n in (5, 9, 14):

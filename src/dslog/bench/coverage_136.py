@@ -149,7 +149,7 @@ def _try_shapes(row: Row, runs: int, rng: np.random.Generator) -> None:
     hits = [0] * len(row.operation.sets)
     with open_store(":memory:") as store:
         for _, (place, arguments) in itertools.product(range(runs), enumerate(row.operation.sets)):
-            one = _OneCall.draw(row.operation, arguments, rng)
+            one = OneCall.draw(row.operation, arguments, rng)
             _weigh(row, one.lineages)
             hits[place] += one.register(store, row) == "gen_sig"
     row.gen_sig = sum(count > 0 for count in hits)
@@ -159,7 +159,7 @@ def _try_shapes(row: Row, runs: int, rng: np.random.Generator) -> None:
 
 def _try_values(row: Row, arguments: ArgumentSet, rng: np.random.Generator) -> bool:
     """Call with the same shapes and other values; whether dim_sig answers in the end."""
-    one = _OneCall.draw(row.operation, arguments, rng, smallest=8)
+    one = OneCall.draw(row.operation, arguments, rng, range(8, LARGEST + 1))
     with open_store(":memory:") as store:
         found = one.register(store, row)
         for _ in range(_SAME_SHAPES):
@@ -172,7 +172,7 @@ def _try_values(row: Row, arguments: ArgumentSet, rng: np.random.Generator) -> b
 
 def _try_again(row: Row, arguments: ArgumentSet, rng: np.random.Generator) -> bool:
     """Call twice with the same arrays; whether base_sig answers."""
-    one = _OneCall.draw(row.operation, arguments, rng)
+    one = OneCall.draw(row.operation, arguments, rng)
     with open_store(":memory:") as store:
         one.register(store, row)
         return one.register(store, row, new_inputs=False) == "base_sig"
@@ -190,7 +190,7 @@ def _reason(store: Store) -> str:
 
 
 @dataclass(frozen=True)
-class _OneCall:
+class OneCall:
     """A numpy call with its lineage, ready to be registered."""
 
     operation: NumpyOperation
@@ -205,14 +205,15 @@ class _OneCall:
         operation: NumpyOperation,
         arguments: ArgumentSet,
         rng: np.random.Generator,
-        smallest: int = SMALLEST,
-    ) -> _OneCall:
+        sizes: Sequence[int] = range(SMALLEST, LARGEST + 1),
+    ) -> OneCall:
+        """Call with random values in arrays of random shapes."""
         letters: dict[str, int] = {}
 
         def size(item: int | str) -> int:
             if isinstance(item, int):
                 return item
-            return letters.setdefault(item, int(rng.integers(smallest, LARGEST + 1)))
+            return letters.setdefault(item, sizes[int(rng.integers(len(sizes)))])
 
         shapes = tuple(tuple(map(size, shape)) for shape in arguments.inputs)
         kwargs: dict[str, Any] = {
@@ -231,22 +232,32 @@ class _OneCall:
         shapes: Shapes,
         kwargs: Mapping[str, Any],
         rng: np.random.Generator,
-    ) -> _OneCall:
+    ) -> OneCall:
         arrays = values_for(operation.name, shapes, rng)
         called = call_numpy(operation.call, arrays, kwargs)
         return cls(operation, shapes, kwargs, called.outputs, called.lineages)
 
-    def with_other_values(self, rng: np.random.Generator) -> _OneCall:
+    def with_other_values(self, rng: np.random.Generator) -> OneCall:
+        """Call with the same shapes."""
         return self._run(self.operation, self.shapes, self.kwargs, rng)
 
-    def register(self, store: Store, row: Row, *, new_inputs: bool = True) -> str | None:
-        """Register the call, and check whatever answered it; return the signature."""
+    def register(
+        self, store: Store, row: Row, *, new_inputs: bool = True, blind: bool = False
+    ) -> str | None:
+        """Register the call, and check whatever answered it; return the signature.
+
+        A ``blind`` call has no capture to be compared with: what can't be answered raises.
+        """
         number = len(store.operations())
         first = number if new_inputs else 0
         ins = [store.array(f"in{first}_{k}", s).name for k, s in enumerate(self.shapes)]
         outs = [store.array(f"out{number}_{k}", s).name for k, s in enumerate(self.outputs)]
         found = store.register_operation(
-            self.operation.name, ins, outs, self.lineages, op_args=self.kwargs
+            self.operation.name,
+            ins,
+            outs,
+            None if blind else self.lineages,
+            op_args=self.kwargs,
         )
         row.by[found.reused] += 1
         if found.reused is not None:

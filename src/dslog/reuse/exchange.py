@@ -98,7 +98,8 @@ def teach(
     is called for each of ``shapes``, which should be of different sizes, some of them 1 if those
     are to be answered. The formula that is found has to explain all of them.
     """
-    examples = [_example(describe_call, tuple(map(tuple, inputs))) for inputs in shapes]
+    args = canonical_args(op_args)
+    examples = [_example(name, args, describe_call, tuple(map(tuple, one))) for one in shapes]
     forms = [form for form in generalise(examples) if form.agreeing >= 1]
     for example in examples:
         if not any(example.sizes in form.seen for form in forms):
@@ -106,19 +107,21 @@ def teach(
                 f"no formula that two calls agree on explains {name!r} at {example.sizes.inputs}: "
                 f"give more shapes of that kind, or leave it out"
             )
-    signature = _signature(name, op_args, forms)
+    signature = _signature(name, args, forms)
     store.add_signatures([signature])
     return describe(signature)
 
 
-def _signature(name: str, op_args: Mapping[str, object] | None, forms: list[Form]) -> Signature:
-    key = variants(name, canonical_args(op_args), forms[0].seen[0])[0].key
+def _signature(name: str, args: Mapping[str, object], forms: list[Form]) -> Signature:
+    key = variants(name, args, forms[0].seen[0])[0].key
     trusted = tuple(replace(form, trusted=True) for form in forms)
     content = General(forms=trusted, source="taught").to_json()
     return Signature(GEN, key, PERMANENT, content)
 
 
-def _example(describe_call: Describe, inputs: tuple[Shape, ...]) -> Example:
+def _example(
+    name: str, args: Mapping[str, object], describe_call: Describe, inputs: tuple[Shape, ...]
+) -> Example:
     outputs, captures = describe_call(*inputs)
     sizes = Sizes(inputs, tuple(map(tuple, outputs)))
     pairs = [(out, inp) for out in sizes.outputs for inp in inputs]
@@ -126,7 +129,7 @@ def _example(describe_call: Describe, inputs: tuple[Shape, ...]) -> Example:
         None if capture is None else _lineage(capture, out, inp)
         for capture, (out, inp) in zip(captures, pairs, strict=True)
     ]
-    return Example(sizes, tuple(lineages))
+    return Example(variants(name, args, sizes)[0].sizes, tuple(lineages))
 
 
 def _lineage(capture: object, out: Shape, inp: Shape) -> Lineage:

@@ -29,11 +29,16 @@ class FormulaError(DslogError, ValueError):
 
 @dataclass(frozen=True)
 class Sizes:
-    """The shapes of a call's arrays and the integer arguments that are not part of its key."""
+    """The shapes of a call's arrays and its integer arguments.
+
+    ``args`` are those that are not part of its key, and so variables of formulas; ``fixed`` are the
+    others, which only say what kind of call it is (``scope``).
+    """
 
     inputs: tuple[Shape, ...]
     outputs: tuple[Shape, ...]
     args: tuple[int, ...] = ()
+    fixed: tuple[int, ...] = ()
 
     @cached_property
     def values(self) -> dict[str, int]:

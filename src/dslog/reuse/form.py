@@ -128,19 +128,35 @@ class Form:
         """Whether the formula holds for a captured call, in range or not: the rows that vanish."""
         if self._wrong_output(example.sizes) is not None:
             return None
-        try:
-            numbers = [compiled(texts[0])(example.sizes.values) for texts in self.numbers]
-        except ZeroDivisionError:
+        numbers = [_value(texts[0], example.sizes.values) for texts in self.numbers]
+        return self._built(numbers, example)
+
+    def _built(self, numbers: Sequence[int | None], example: Example) -> tuple[int, ...] | None:
+        """Whether some numbers give a call's lineage: the rows that vanish."""
+        if None in numbers:
             return None
-        built = build(self.skeleton, numbers, example.sizes)
+        built = build(self.skeleton, [n for n in numbers if n is not None], example.sizes)
         if built is None or not same_lineages(built.lineages, example.lineages):
             return None
         return built.dropped
 
     def extended(self, example: Example, dropped: tuple[int, ...]) -> Form:
-        """Return the form with one more call that it explains; candidates that differ there go."""
+        """Return the form with one more call that it explains; candidates that don't go."""
         values = example.sizes.values
-        numbers = tuple(_like_first(texts, values) for texts in self.numbers)
+        first = [_value(texts[0], values) for texts in self.numbers]
+
+        def explains(place: int, text: str) -> bool:
+            """Look closer at what differs: numbers of a row that vanishes may."""
+            value = _value(text, values)
+            if value == first[place]:
+                return True
+            changed = [*first[:place], value, *first[place + 1 :]]
+            return self._built(changed, example) is not None
+
+        numbers = tuple(
+            tuple(text for text in texts if explains(place, text))
+            for place, texts in enumerate(self.numbers)
+        )
         extents = tuple(
             tuple(text for text in texts if _extent(text, values) == actual)
             for texts, actual in zip(self.extents, _flat(example.sizes.outputs), strict=True)
@@ -169,7 +185,13 @@ class Form:
     def scope(self) -> tuple[object, ...]:
         """All that the calls seen say about where the form holds."""
         return tuple(
-            (wanted, scope.ranges, scope.orders, min(self.agreeing_at(wanted), _MOST_SEEN // 4))
+            (
+                wanted,
+                scope.ranges,
+                scope.orders,
+                scope.reaches,
+                min(self.agreeing_at(wanted), _MOST_SEEN // 4),
+            )
             for wanted, scope in sorted(self._scopes.items())
         )
 
@@ -201,7 +223,7 @@ class Form:
             "numbers": [list(texts) if len(texts) > 1 else texts[0] for texts in self.numbers],
             "extents": [list(texts) for texts in self.extents],
             "levels": list(self.levels),
-            "seen": [[s.inputs, s.outputs, s.args] for s in self.seen],
+            "seen": list(map(sizes_to_json, self.seen)),
             "dropped": sorted(self.dropped),
         }
         return {**item, "trusted": True} if self.trusted else item
@@ -222,10 +244,16 @@ class Form:
         )
 
 
+def sizes_to_json(sizes: Sizes) -> Json:
+    """Return the sizes of a call as JSON values."""
+    item = [sizes.inputs, sizes.outputs, sizes.args]
+    return [*item, sizes.fixed] if sizes.fixed else item
+
+
 def sizes_from_json(item: Json) -> Sizes:
-    """Read the sizes of a call."""
-    inputs, outputs, args = item
-    return Sizes(tuple(map(tuple, inputs)), tuple(map(tuple, outputs)), tuple(args))
+    """Undo ``sizes_to_json``."""
+    inputs, outputs, *integers = item
+    return Sizes(tuple(map(tuple, inputs)), tuple(map(tuple, outputs)), *map(tuple, integers))
 
 
 def _flat(shapes: Sequence[tuple[int, ...]]) -> list[int]:
@@ -243,8 +271,3 @@ def _extent(text: str, values: Mapping[str, int]) -> int | None:
     """Return the size of an output axis: where a formula goes below 0, nothing is left."""
     value = _value(text, values)
     return None if value is None else max(value, 0)
-
-
-def _like_first(texts: tuple[str, ...], values: Mapping[str, int]) -> tuple[str, ...]:
-    first = _value(texts[0], values)
-    return tuple(text for text in texts if _value(text, values) == first)

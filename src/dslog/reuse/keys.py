@@ -20,6 +20,7 @@ arguments open: a signature gets a row of its own when a second call has the sam
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ Json = Any
 OPEN, SHAPE = "$open", "$shape"
 _LONGEST = 400  # characters of arguments that a key holds as they are
 _MOST_OPEN = 4  # integer arguments that are left open, one at a time
+_MOST_LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,14 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The key of all calls that differ in integer arguments only, and the integers of one call."""
+    """The key of all calls that differ in integer arguments only, and the integers of one call.
+
+    ``listed`` are integers inside of lists, which all calls of the family have.
+    """
 
     key: str
     integers: tuple[int, ...]
+    listed: tuple[int, ...] = ()
 
 
 def base_key(request: Request) -> str:
@@ -88,14 +94,24 @@ def variants(name: str, args: Mapping[str, object], sizes: Sizes) -> list[Varian
     """
     named = _named(args, sizes)
     ranks = list(sizes.ranks)
-    found = [Variant(_key(name, named, ranks), sizes)]
-    integers = _integers(named)
-    for place, (key, value) in enumerate(integers.items()):
+    integers, listed = _integers(named), _listed(named)
+    values = tuple(integers.values())
+    found = [Variant(_key(name, named, ranks), opening(sizes, values, None, listed))]
+    for place, key in enumerate(integers):
         if len(integers) <= _MOST_OPEN:
             opened = {**named, key: {OPEN: True}}
-            free = Sizes(sizes.inputs, sizes.outputs, (value,))
+            free = opening(sizes, values, place, listed)
             found.append(Variant(_key(name, opened, ranks), free, place))
     return found
+
+
+def opening(
+    sizes: Sizes, integers: tuple[int, ...], opened: int | None, listed: tuple[int, ...]
+) -> Sizes:
+    """Return the sizes of a call with one of its integer arguments open."""
+    args = () if opened is None else (integers[opened],)
+    fixed = tuple(value for place, value in enumerate(integers) if place != opened)
+    return Sizes(sizes.inputs, sizes.outputs, args, (*fixed, *listed))
 
 
 def family_of(request: Request) -> Family:
@@ -104,7 +120,8 @@ def family_of(request: Request) -> Family:
     named = _named(request.args, sizes)
     integers = _integers(named)
     opened = {**named, **{key: {OPEN: True} for key in integers}}
-    return Family(_key(request.name, opened, list(sizes.ranks)), tuple(integers.values()))
+    key = _key(request.name, opened, list(sizes.ranks))
+    return Family(key, tuple(integers.values()), _listed(named))
 
 
 def sizes_of(request: Request) -> Sizes:
@@ -155,6 +172,11 @@ def _named(args: Mapping[str, object], sizes: Sizes) -> dict[str, Json]:
 
 def _integers(args: Mapping[str, Json]) -> dict[str, int]:
     return {key: args[key] for key in sorted(args) if _is_integer(args[key])}
+
+
+def _listed(args: Mapping[str, Json]) -> tuple[int, ...]:
+    lists = (args[key] for key in sorted(args) if isinstance(args[key], list))
+    return tuple(filter(_is_integer, itertools.chain.from_iterable(lists)))[:_MOST_LISTED]
 
 
 def _is_integer(value: Json) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.serial import unpack
 from dslog.reuse.expressions import Sizes
-from dslog.reuse.form import Example, Form, sizes_from_json
+from dslog.reuse.form import Example, Form, sizes_from_json, sizes_to_json
 from dslog.reuse.scope import pattern
 from dslog.reuse.skeleton import Lineages
 from dslog.store.catalog import Catalog
@@ -24,6 +24,7 @@ from dslog.store.records import Signature
 
 Json = Any
 Bodies = tuple[int | None, ...]
+Call = tuple[Sizes, Bodies]
 State = Literal["tentative", "permanent", "not reusable"]
 
 BASE, DIM, GEN = "base_sig", "dim_sig", "gen_sig"
@@ -72,11 +73,6 @@ class FirstCall:
             place == opened or one == other
             for place, (one, other) in enumerate(zip(self.integers, integers, strict=True))
         )
-
-    def opening(self, opened: int | None) -> Sizes:
-        """Return the sizes with the open argument."""
-        args = () if opened is None else (self.integers[opened],)
-        return Sizes(self.sizes.inputs, self.sizes.outputs, args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +127,7 @@ class General:
     cells; ``source`` says where forms come from that were confirmed elsewhere.
     """
 
-    calls: tuple[tuple[Sizes, Bodies], ...] = ()
+    calls: tuple[Call, ...] = ()
     forms: tuple[Form, ...] = ()
     large: int = 0
     solved: int = 0
@@ -156,18 +152,23 @@ class General:
         return replace(self, seconds=seconds, cells=cells) if cells >= self.cells else self
 
     def with_call(self, sizes: Sizes, bodies: Bodies) -> General:
-        """Add a captured call; when there are many, one of the most frequent kind goes."""
+        """Add a captured call; when there are many, one of the most frequent kind goes.
+
+        Calls that no form explains stay as long as others can go: they show where forms end.
+        """
         calls = [call for call in self.calls if call[0] != sizes]
         if len(calls) >= MOST_CALLS:
-            usual = Counter(pattern(one) for one, _ in calls).most_common(1)[0][0]
-            oldest = next(place for place, (one, _) in enumerate(calls) if pattern(one) == usual)
-            del calls[oldest]
+            explained = {one for form in self.forms for one in form.seen}
+            able = [one for one, _ in calls if one in explained] or [one for one, _ in calls]
+            usual = Counter(map(pattern, able)).most_common(1)[0][0]
+            oldest = next(one for one in able if pattern(one) == usual)
+            calls = [call for call in calls if call[0] != oldest]
         return replace(self, calls=(*calls, (sizes, bodies)))
 
     def to_json(self) -> str:
         """Return it as a signature's content."""
         item: dict[str, Json] = {
-            "calls": [[s.inputs, s.outputs, s.args, bodies] for s, bodies in self.calls],
+            "calls": [[sizes_to_json(sizes), bodies] for sizes, bodies in self.calls],
             "forms": [form.to_json() for form in self.forms],
             "large": self.large,
             "solved": self.solved,
@@ -184,7 +185,7 @@ class General:
         """Undo ``to_json``."""
         item = json.loads(text)
         return cls(
-            tuple((sizes_from_json(call[:3]), tuple(call[3])) for call in item["calls"]),
+            tuple((sizes_from_json(sizes), tuple(bodies)) for sizes, bodies in item["calls"]),
             tuple(map(Form.from_json, item["forms"])),
             item["large"],
             item["solved"],
@@ -205,7 +206,7 @@ def read_small(bodies: Iterable[int | None], catalog: Catalog) -> Lineages | Non
     return tuple(found)
 
 
-def examples(calls: Iterable[tuple[Sizes, Bodies]], catalog: Catalog) -> list[Example]:
+def examples(calls: Iterable[Call], catalog: Catalog) -> list[Example]:
     """Read captured calls; those whose lineage is not in the catalog itself are passed over."""
     read = ((sizes, read_small(bodies, catalog)) for sizes, bodies in calls)
     return [Example(sizes, lineages) for sizes, lineages in read if lineages is not None]

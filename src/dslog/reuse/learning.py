@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.serial import INLINE_ROWS, unpack
-from dslog.reuse.form import Example, Refused
+from dslog.reuse.expressions import Sizes
+from dslog.reuse.form import Example, Form, Refused
 from dslog.reuse.generalise import contradicts, generalise, taken_in
 from dslog.reuse.keys import (
     Family,
@@ -18,6 +19,7 @@ from dslog.reuse.keys import (
     family_of,
     gen_variants,
     names_shape,
+    opening,
     sizes_of,
 )
 from dslog.reuse.knowledge import (
@@ -28,6 +30,7 @@ from dslog.reuse.knowledge import (
     NOT_REUSABLE,
     PERMANENT,
     TENTATIVE,
+    Call,
     Exact,
     FirstCall,
     FirstCalls,
@@ -132,7 +135,7 @@ class Learner:
                 (sizes, one.bodies)
                 for one in first.calls
                 if one.matches(family.integers, variant.opened)
-                and (sizes := one.opening(variant.opened)) != variant.sizes
+                and (sizes := _opened(one, variant, family)) != variant.sizes
             ]
             if not earlier:
                 return
@@ -166,7 +169,7 @@ class Learner:
         known = [call for call in general.calls if call[0] != sizes]
         general = general.with_call(sizes, seen.bodies)
         forms = taken_in(general.forms, example)
-        if forms is None:
+        if forms is None or self._overreach(forms, general.forms, known):
             general = replace(general, solved=general.solved + 1)
             if general.solved > _OFTEN and general.solved.bit_count() > 1:
                 return general  # solving takes longer than many a capture: less and less often
@@ -176,6 +179,17 @@ class Learner:
             forms = [form for form in forms if len(form.seen) > 1][:_MOST_FORMS]
             forms += [form for form in trusted if not contradicts(form, example)]
         return replace(general, forms=tuple(forms))
+
+    def _overreach(
+        self, forms: Sequence[Form], before: Sequence[Form], known: Sequence[Call]
+    ) -> bool:
+        """Whether a form that took in a call now speaks of earlier ones too, and wrongly."""
+        for form, old in zip(forms, before, strict=True):
+            if form.scope != old.scope:
+                others = [call for call in known if call[0] not in form.seen]
+                if any(contradicts(form, one) for one in examples(others, self.catalog)):
+                    return True
+        return False
 
     def _judge(self, before: Signature, general: General, example: Example) -> Signature:
         """Count a miss or a refusal by what the permanent forms would have said of this call."""
@@ -214,6 +228,10 @@ class Learner:
 
     def _put(self, signature: Signature) -> None:
         self.transaction.put_signature(signature)
+
+
+def _opened(call: FirstCall, variant: Variant, family: Family) -> Sizes:
+    return opening(call.sizes, call.integers, variant.opened, family.listed)
 
 
 def _is_large(stored: Sequence[Stored | None]) -> bool:

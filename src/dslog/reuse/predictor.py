@@ -21,7 +21,15 @@ from dslog.lineage.lineage import Lineage
 from dslog.reuse.expressions import Sizes
 from dslog.reuse.form import Form, Refused
 from dslog.reuse.generalise import generalise
-from dslog.reuse.keys import Variant, base_key, dim_key, family_of, gen_variants, sizes_of
+from dslog.reuse.keys import (
+    Variant,
+    base_key,
+    dim_key,
+    family_of,
+    gen_variants,
+    opening,
+    sizes_of,
+)
 from dslog.reuse.knowledge import (
     BASE,
     DIM,
@@ -130,21 +138,24 @@ class Predictor:
         self, request: Request, first: FirstCalls, catalog: Catalog
     ) -> Iterator[Candidate]:
         """Give what one earlier call shows, to users who said that this will do."""
-        sizes, integers = sizes_of(request), family_of(request).integers
-        same = first.find(sizes, integers)
+        family = family_of(request)
+        same = first.find(sizes_of(request), family.integers)
         if same is not None:
             key = dim_key(request)
             new = Signature(DIM, key, TENTATIVE, Exact(same.bodies, 0, same.seconds).to_json())
             yield Candidate(DIM, key, same.bodies, same.seconds, new)
             return
-        alike = [one for one in first.calls if one.integers == integers]
-        forms = generalise(examples([(one.sizes, one.bodies) for one in alike], catalog))
-        general = General(tuple((one.sizes, one.bodies) for one in alike), tuple(forms))
-        lineages = apply_forms(general, sizes, self.agreeing, [], eager=True)
+        variant = gen_variants(request)[0]
+        alike = [one for one in first.calls if one.integers == family.integers]
+        calls = tuple(
+            (opening(one.sizes, one.integers, None, family.listed), one.bodies) for one in alike
+        )
+        general = General(calls, tuple(generalise(examples(calls, catalog))))
+        lineages = apply_forms(general, variant.sizes, self.agreeing, [], eager=True)
         if lineages is not None:
-            key = gen_variants(request)[0].key
-            new = Signature(GEN, key, TENTATIVE, general.to_json())
-            yield Candidate(GEN, key, lineages, max(one.seconds for one in alike), new)
+            new = Signature(GEN, variant.key, TENTATIVE, general.to_json())
+            saved = max(one.seconds for one in alike)
+            yield Candidate(GEN, variant.key, lineages, saved, new)
 
     def _general(
         self,

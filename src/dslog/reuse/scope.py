@@ -5,8 +5,11 @@ known, so a formula is applied to a further call only when that call is like tho
 
 - Sizes 0, 1 and "2 or more" form a pattern over all axes, and the pattern of the call must have
   been seen: an axis of size 0 or 1 can't tell apart what larger ones can. To the pattern belongs
-  where an argument lies on each input axis: first, inside, last, just behind, outside. What follows
-  is about the calls seen whose axes are no smaller in this sense.
+  where an argument lies on each input axis: first, inside, last, just behind, counted from the end,
+  or outside, a multiple of the size or not. What follows is about the calls seen whose axes are no
+  smaller in this sense.
+- An argument that is the same in all calls lay on an axis before, or went beyond it, and was a
+  multiple of its size or not, as it does now: ``roll`` by 20 does nothing to 5 cells.
 - What never varied can't be interpolated: an axis that had one size in all calls seen must have it
   again, unless that size was 8 or more.
 - An axis is *delicate* if a number beyond level 0 (see ``solve``) depends on its size, or might.
@@ -29,6 +32,7 @@ from functools import cached_property
 from dslog.reuse.expressions import Sizes
 
 Pattern = tuple[int, ...]
+Reaches = frozenset[tuple[int, str, int]]
 
 CERTAIN = 8  # an axis of this size that is read whole is no accident
 _SEVERAL = 3
@@ -48,11 +52,35 @@ def places(sizes: Sizes) -> Pattern:
     )
 
 
+def reaches(sizes: Sizes) -> Reaches:
+    """Say whether each argument of the key goes beyond each input axis, by numbers and names."""
+    axes = [name for name in sizes.values if name.startswith("i")]
+    return frozenset(
+        (place, name, _beyond(value, sizes.values[name]))
+        for place, value in enumerate(sizes.fixed)
+        for name in axes
+    )
+
+
 def _place(index: int, size: int) -> int:
-    """Return 0 for the first cell of an axis, 2 for the last, 1 between, 3 behind, 4 elsewhere."""
-    if index == 0:
-        return 0
-    return 4 if index < 0 or index > size else 1 + max(index - size + 2, 0)
+    """Return 0 for the first cell of an axis, 2 for the last, 1 between, 3 just behind.
+
+    6 is a cell counted from the end; what is further out is 5 if it is a multiple of the size,
+    else 4.
+    """
+    if 0 <= index <= size:
+        return 1 + max(index - size + 2, 0) if index else 0
+    return 6 if -size <= index < 0 else 4 + (size > 1 and index % size == 0)
+
+
+def _beyond(value: int, size: int) -> int:
+    """Return 0 for what lies on an axis, 2 for further multiples of its size, 1 for the rest.
+
+    With no cell, or a single one, there is nothing to tell: 3.
+    """
+    if size < 2:
+        return 3
+    return 0 if abs(value) < size else 1 + (value % size == 0)
 
 
 def is_like(sizes: Sizes, wanted: Pattern) -> bool:
@@ -88,7 +116,7 @@ class Scope:
         pair = self._unseen_order(sizes, delicate)
         if pair is not None:
             return f"{axis_name(pair[0])} and {axis_name(pair[1])} compare as in no call seen"
-        return None
+        return self._unseen_reach(sizes)
 
     def _unseen_argument(self, name: str, value: int) -> str | None:
         low, high = self.ranges[name]
@@ -116,6 +144,17 @@ class Scope:
                 if sign not in signs and not {-1, 1} <= signs:
                     return one, two
         return None
+
+    def _unseen_reach(self, sizes: Sizes) -> str | None:
+        for place, name, _ in sorted(reaches(sizes) - self.reaches):
+            value, size = sizes.fixed[place], sizes.values[name]
+            return f"an argument is {value} where {axis_name(name)} has size {size}, as in no call"
+        return None
+
+    @cached_property
+    def reaches(self) -> Reaches:
+        """How far the arguments of the key went on every input axis."""
+        return frozenset(itertools.chain.from_iterable(map(reaches, self.calls)))
 
     @cached_property
     def _sizes(self) -> dict[str, set[int]]:

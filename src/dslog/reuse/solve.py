@@ -8,8 +8,8 @@ level candidates                                                      example
 ===== =============================================================== ==========================
 0     what the paper's index reshaping finds: the ends 0 and D-1 of   ``[0, D-1]``, a flip
       the number's own axis, its size as a count, steps of one cell
-1     a constant; the size of its own axis, or an argument, and a     windows, shifts, padding
-      constant
+1     a constant; the size of its own axis, an argument, or what is   windows, shifts, padding
+      left of an argument beyond that axis, and a constant
 2     any one size, product of sizes of an array, or sum over the     concatenation, kron
       first inputs, and a constant
 3     sums and differences of two, multiples, products, quotients;    several parts, resize,
@@ -85,7 +85,7 @@ class Solver:
         own = self._known(part.own)
         levels = (
             _expected(part.kind, own, values),
-            _own([*own, *_signed(self._args)], values),
+            _own([*own, *_signed([*self._args, *self._remainders(own)])], values),
             self._single(own, values),
             self._combined(values),
         )
@@ -100,6 +100,17 @@ class Solver:
         yield from _off_by_constant(_signed(everything), values)
         if len(own) == 2:
             yield from _off_by_constant([_added(own[0], own[1], 1, -1)], values)
+
+    def _remainders(self, own: Sequence[Known]) -> Iterator[Known]:
+        """Arguments that go beyond an axis, taken as they go round it."""
+        first = self._calls[0]
+        fixed = [(str(value), (value,) * len(self._calls)) for value in dict.fromkeys(first.fixed)]
+        for (text, at), (axis, sizes) in itertools.product([*fixed, *self._args], own):
+            if min(sizes) > 0 and any(abs(a) >= n > 1 for a, n in zip(at, sizes, strict=True)):
+                left = f"{text}%({axis})" if "*" in axis else f"{text}%{axis}"
+                yield left, tuple(a % n for a, n in zip(at, sizes, strict=True))
+                rest = tuple(n - a % n for a, n in zip(at, sizes, strict=True))
+                yield f"{axis}-{left}", rest
 
     def _shares(self, divisors: Iterable[int]) -> Iterator[Known]:
         for (text, at), divisor in itertools.product(self._sizes, divisors):
@@ -182,7 +193,7 @@ def _constant(values: Values) -> Iterator[str]:
 def _signed(knowns: Iterable[Known]) -> Iterator[Known]:
     for text, at in knowns:
         yield text, at
-        inner = f"({text})" if "//" in text or "+" in text else text
+        inner = text if text.replace("_", "").isalnum() else f"({text})"
         yield f"-{inner}", tuple(-a for a in at)
 
 

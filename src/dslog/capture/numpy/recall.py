@@ -16,6 +16,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -29,7 +30,7 @@ from dslog.lineage.lineage import Lineage
 from dslog.reuse.expressions import Sizes
 from dslog.reuse.form import Example, Form, Refused
 from dslog.reuse.generalise import generalise
-from dslog.reuse.keys import variants
+from dslog.reuse.keys import Variant, variants
 from dslog.reuse.same import some_cells
 from dslog.store.arguments import ArgumentError, canonical_args
 from dslog.store.fingerprint import fingerprint
@@ -57,25 +58,25 @@ class Recall:
 
     def find(self, call: Call, nodes: Sequence[Node], *, written: bool) -> Lineages:
         """Return a call's lineage, remembered or found."""
-        key = _key(call) if call.func in self._slow and not written else None
-        if key is not None:
+        variant = _variant(call) if call.func in self._slow and not written else None
+        if variant is not None:
             with self._lock:
-                known = self._look_up(call, key, nodes)
+                known = self._look_up(call, variant, nodes)
             if known is not None:
                 self.hits += 1
                 return known
         started = perf_counter()
         found = find_lineages(call, written=written)
         if perf_counter() - started >= SLOW and not written:
-            key = key or _key(call)
+            variant = variant or _variant(call)
             with self._lock:
                 self._slow.add(call.func)
-                if key is not None:
-                    self._remember(call, key, nodes, found)
+                if variant is not None:
+                    self._remember(call, variant, nodes, found)
         return found
 
-    def _look_up(self, call: Call, key: str, nodes: Sequence[Node]) -> Lineages | None:
-        sizes = _sizes(call)
+    def _look_up(self, call: Call, variant: Variant, nodes: Sequence[Node]) -> Lineages | None:
+        key, sizes = variant.key, variant.sizes
         for place in ((key, sizes, *nodes), (key, sizes)):
             if place in self._calls:
                 self._calls.move_to_end(place)
@@ -87,12 +88,14 @@ class Recall:
                 return lineages if _moves_values(call, lineages) else None
         return None
 
-    def _remember(self, call: Call, key: str, nodes: Sequence[Node], found: Lineages) -> None:
+    def _remember(
+        self, call: Call, variant: Variant, nodes: Sequence[Node], found: Lineages
+    ) -> None:
         flat = tuple(lineage for row in found for lineage in row)
         if sum(one.num_rows for one in flat if one is not None) > MOST_ROWS:
             return
         kinds = {entry.kind for entry in REGISTRY.find(call.func)}
-        sizes = _sizes(call)
+        key, sizes = variant.key, variant.sizes
         self._keep((key, sizes, *nodes), found)
         if kinds <= {"rule", "index-run"}:
             self._keep((key, sizes), found)
@@ -118,16 +121,18 @@ def _rows(flat: Sequence[Lineage | None], inputs: int) -> Lineages:
     return tuple(tuple(flat[k : k + inputs]) for k in range(0, len(flat), inputs))
 
 
-def _key(call: Call) -> str | None:
-    """Return a call without its tracked values, but with their memory layout; None if there is
-    something in it that can't be written down.
-    """  # noqa: D205
+def _variant(call: Call) -> Variant | None:
+    """Return a call without its tracked values, but with their memory layout.
+
+    None if there is something in it that can't be written down.
+    """
     try:
         arguments = {name: _plain(value, call) for name, value in call.arguments.items()}
-        key = variants(call.name, canonical_args(arguments), _sizes(call))[0].key
+        variant = variants(call.name, canonical_args(arguments), _sizes(call))[0]
     except (ArgumentError, TypeError):
         return None
-    return f"{key} {[(array.dtype.kind, *_layout(array)) for array in call.inputs]}"
+    layouts = [(array.dtype.kind, *_layout(array)) for array in call.inputs]
+    return replace(variant, key=f"{variant.key} {layouts}")
 
 
 def _layout(array: Array) -> list[int]:

@@ -28,6 +28,7 @@ CLASSES: tuple[tuple[str, str, type], ...] = (
     ("Cells", "cells", dslog.CellSet),
     ("Lineage", "lineage", dslog.Lineage),
     ("Tracked arrays", "array", dslog.TrackedArray),
+    ("Explanations", "found", dslog.explain.Attribution),
 )
 RECORDS = (
     *(dslog.Operation, ArrayInfo, LineageInfo, Explanation),
@@ -67,6 +68,10 @@ def page() -> str:
     """Return the page."""
     parts = [HEAD, "## Functions\n"]
     parts += [_function(f"dslog.{name}", getattr(dslog, name)) for name in FUNCTIONS]
+    parts += [
+        _function(f"dslog.explain.{f.__name__}", f)
+        for f in (dslog.explain.lime, dslog.explain.drise)
+    ]
     for title, variable, kind in CLASSES:
         parts.append(f"## {title}\n\n{_prose(kind)}\n")
         parts += [_member(variable, kind, name) for name in _members(kind)]

@@ -24,6 +24,7 @@ ORDER = (
     "sql",
     "reuse",
     "capture",
+    "explain",
     "opening",
     "view",
     "bench",

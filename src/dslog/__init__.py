@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dslog import explain
     from dslog.capture.numpy.operation import operation
     from dslog.capture.numpy.tracked import TrackedArray
     from dslog.cells.cellset import CellSet
@@ -54,6 +55,7 @@ __all__ = [
     "VersionError",
     "compress",
     "duckdb_view",
+    "explain",
     "open",
     "operation",
     "spark",
@@ -68,6 +70,7 @@ _PLACES = {
     "TrackedArray": "dslog.capture.numpy.tracked.TrackedArray",
     "compress": "dslog.compress.encoder.compress",
     "duckdb_view": "dslog.sql.duck.duckdb_view",
+    "explain": "dslog.explain",
     "open": "dslog.opening.open_store",
     "operation": "dslog.capture.numpy.operation.operation",
     "spark": "dslog.sql.session.spark",
@@ -82,8 +85,10 @@ del globals()["compress"]
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'dslog' has no attribute {name!r}")
-    module, _, attribute = _PLACES.get(name, f"dslog.errors.{name}").rpartition(".")
-    value = globals()[name] = getattr(import_module(module), attribute)
+    place = _PLACES.get(name, f"dslog.errors.{name}")
+    module, _, attribute = place.rpartition(".")
+    found = import_module(place if module == "dslog" else module)
+    value = globals()[name] = found if module == "dslog" else getattr(found, attribute)
     return value
 
 

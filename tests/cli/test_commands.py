@@ -89,7 +89,7 @@ def test_show_a_source_a_pair_and_a_guess(lines, run, store):
     pair = lines("show", store, "sorted", "list")
     assert re.fullmatch(r"sorted <- list: [\d,]+ compressed rows, .* in the files, exact", pair[0])
     assert pair[-1].endswith("more rows")
-    assert "a superset" in lines("show", store, "guess")[1]
+    assert "not exact" in lines("show", store, "guess")[1]
     assert run("show", store, "guess", "image", "--json").json["lineages"][0]["exact"] is False
 
 
@@ -172,9 +172,9 @@ def test_query_of_nothing_and_of_a_scalar(lines, store):
 
 def test_a_superset_says_so(lines, run, store):
     found = lines("query", store, "guess", "image", "-c", "0, 0")
-    assert found[0].endswith("6 of 6 cells, a superset: some lineage on the way is one")
+    assert found[0].endswith("6 of 6 cells, not exact: some lineage on the way is a superset, or an estimate")
     assert run("query", store, "guess", "image", "--json").json["exact"] is False
-    assert "backward (superset)" in lines("explain", store, "guess", "image")[2]
+    assert "backward (not exact)" in lines("explain", store, "guess", "image")[2]
 
 
 def test_no_merge_gives_the_same_cells(run, store):

@@ -87,7 +87,8 @@ class Answer(Report):
         head.append(f": {self.cells.count:,} of {total}, ", style="not bold")
         if self.cells.exact:
             return head.append("exact", style="not bold green")
-        return head.append("a superset: some lineage on the way is one", style="not bold yellow")
+        label = "not exact: some lineage on the way is a superset, or an estimate"
+        return head.append(label, style="not bold yellow")
 
     def _boxes(self) -> Iterator[RenderableType]:
         cells = self.cells

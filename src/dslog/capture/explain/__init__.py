@@ -1,1 +1,1 @@
-"""Lineage from model explanations."""
+"""Lineage from model explanations: what a model looked at, estimated by changing its input."""

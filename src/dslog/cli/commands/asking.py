@@ -41,7 +41,7 @@ class Explained(Report):
         engines = " and ".join(dict.fromkeys(step.engine for step in whole.steps))
         yield Text(
             f"{' -> '.join(whole.path)}: {counted(whole.cells, 'cell')} in "
-            f"{counted(whole.boxes, 'box', 'boxes')}, {'exact' if whole.exact else 'a superset'}, "
+            f"{counted(whole.boxes, 'box', 'boxes')}, {'exact' if whole.exact else 'not exact'}, "
             f"{whole.seconds * 1000:,.2f} ms" + (f" on {engines}" if engines else "")
         )
         if whole.steps:
@@ -165,7 +165,7 @@ def _row(step: "StepReport") -> tuple[str, ...]:
     numbers = (step.rows, step.scanned, step.matched, step.boxes_joined, step.boxes_merged)
     return (
         f"{step.source} -> {step.target}",
-        step.direction if step.exact else f"{step.direction} (superset)",
+        step.direction if step.exact else f"{step.direction} (not exact)",
         *(f"{number:,}" for number in (*numbers, step.cells)),
         f"{step.seconds * 1000:,.2f}",
     )

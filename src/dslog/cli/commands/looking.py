@@ -226,7 +226,12 @@ def _call_of(operation: "Operation") -> str:
     text = call_text(operation.name, operation.args)
     if operation.inputs:
         text += f" of {', '.join(operation.inputs)}"
-    return text if operation.exact else f"{text} (superset)"
+    return text if operation.exact else f"{text} ({label_of(operation)})"
+
+
+def label_of(operation: "Operation") -> str:
+    """Return what the lineage of an operation is, if it is not exact."""
+    return "estimate" if operation.args.get("estimate") is True else "superset"
 
 
 def _operation_text(operation: "Operation") -> str:
@@ -243,7 +248,7 @@ def _lineage_text(
         head = Text(f"{info.out} <- {info.in_}", style="bold")
         head.append(
             f": {counted(info.num_rows, 'compressed row')}, {size_text(info.nbytes)} in the "
-            f"{info.where}, {'exact' if info.exact else 'a superset'}",
+            f"{info.where}, {'exact' if info.exact else 'not exact'}",
             style="not bold",
         )
         yield head

@@ -41,7 +41,7 @@ class LineageChange:
 
     ``cells`` are the output cells that are made of other cells than before; None when that was not
     looked up, because shapes differ or there are too many pairs to compare. ``lost`` and ``gained``
-    count pairs. ``relabelled`` is set when one is exact and the other a superset.
+    count pairs. ``relabelled`` is set when one is exact and the other is not.
     """
 
     out: str
@@ -60,7 +60,7 @@ class LineageChange:
             pairs = f"{counted(self.lost, 'pair')} lost, {self.gained:,} gained"
             parts.append(f"{cells_text(self.cells)} made of other cells ({pairs})")
         if self.relabelled:
-            parts.append("exact in one run, a superset in the other")
+            parts.append("exact in one run, but not in the other")
         return text + ", ".join(parts)
 
 

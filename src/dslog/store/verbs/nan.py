@@ -111,7 +111,7 @@ class FirstNan:
         lines = [f"{self.asked.array} has {counted(self.asked.cells.count, 'NaN')}, which began in"]
         lines += [f"  {origin}" for origin in self.origins]
         if not self.exact:
-            lines.append("some lineage on the way is a superset: a later origin may be hidden")
+            lines.append("some lineage on the way is not exact: a later origin may be hidden")
         return "\n".join(lines)
 
 

@@ -146,7 +146,7 @@ def table_text(arrays: Sequence[Touched]) -> list[str]:
     lines = aligned([[line[k] for k in keep] for line in (headings, *rows)])
     if all(touched.cells.exact for touched in arrays):
         return lines
-    return [*lines, "  * a superset: some lineage on the way is one"]
+    return [*lines, "  * not exact: some lineage on the way is a superset, or an estimate"]
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -88,17 +88,18 @@ def _boxes(lineage: Lineage, cells: I64) -> list[I64]:
 def _same_cells(boxes: I64, answer: tuple[I64, bool], shape: Shape) -> bool:
     """Whether some cells, all or the first ones, are those of the boxes."""
     cells, complete = answer
-    within = (cells[:, None] >= boxes[None, :, :, 0]) & (cells[:, None] <= boxes[None, :, :, 1])
-    if not bool(np.all(np.any(np.all(within, axis=2), axis=1))):
-        return False
-    if not complete:
-        return True
-    if len(boxes) == 1:
-        total = math.prod((boxes[0, :, 1] - boxes[0, :, 0] + 1).tolist())
+    different = set(map(tuple, cells.tolist()))
+    if len(boxes) == 1:  # nearly always, and then numpy would take longer
+        ranges = boxes[0].tolist()
+        inside = all(
+            lo <= at <= hi for cell in different for at, (lo, hi) in zip(cell, ranges, strict=True)
+        )
+        total = math.prod(hi - lo + 1 for lo, hi in ranges)
     else:
-        total = CellSet.from_boxes(shape, boxes).count
-    different = min(len(cells), 1) if len(cells) < 2 or not shape else len(np.unique(cells, axis=0))
-    return bool(different == total)
+        within = (cells[:, None] >= boxes[None, :, :, 0]) & (cells[:, None] <= boxes[None, :, :, 1])
+        inside = bool(np.all(np.any(np.all(within, axis=2), axis=1)))
+        total = CellSet.from_boxes(shape, boxes).count if complete else 0
+    return inside and (not complete or len(different) == total)
 
 
 def _answers(capture: object, pair: Pair, cells: I64) -> Iterator[tuple[I64, bool]]:

@@ -9,7 +9,7 @@ import dslog
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from table_checks import NAMES, ORDERS, TABLES, frame_of
+from table_checks import MESSY, NAMES, ORDERS, frame_of
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def store():
         yield opened
 
 
-@pytest.fixture(params=TABLES)
-def rows(request):
-    return TABLES[request.param]
+@pytest.fixture
+def rows():
+    return MESSY
 
 
 @pytest.fixture

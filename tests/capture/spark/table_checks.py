@@ -16,7 +16,6 @@ MESSY = [
     ("a", 0, 9.0, [5]),
 ]
 NAMES = [("a", "first"), ("b", "second"), ("a", "again"), (None, "none"), ("z", "unused")]
-TABLES = {"messy": MESSY, "empty": []}
 
 
 def frame_of(spark, rows, schema, partitions):

@@ -46,7 +46,6 @@ def test_several_keys_and_expressions(store, orders, orders_df, rows):
     assert relation(store, frame, "orders") == pairs
 
 
-@pytest.mark.parametrize("rows", ["messy"], indirect=True)
 def test_shortcuts(store, orders, orders_df, rows):
     for name in ("count", "sum", "avg", "mean", "min", "max"):
         frame = getattr(orders.groupBy("k"), name)()
@@ -68,7 +67,6 @@ AGGREGATES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("rows", ["messy"], indirect=True)
 def test_built_in_aggregates(store, orders, orders_df, rows):
     """What is read is what the expression names; the group's key, if it names nothing."""
     aggregates = [F.expr(text).alias(f"v{number}") for number, text in enumerate(AGGREGATES)]
@@ -124,7 +122,6 @@ def test_after_joins_and_filters(store, orders, names, orders_df, names_df, rows
 
 
 @pytest.mark.parametrize("bits", [63, 1])
-@pytest.mark.parametrize("rows", ["messy"], indirect=True)
 def test_after_a_full_join(store, orders, names, orders_df, names_df, rows, bits, monkeypatch):
     """Rows without a left side come last; so do groups that have no others."""
     monkeypatch.setattr(trail_rows, "RANK_BITS", bits)

@@ -1,7 +1,7 @@
 """Joins of every kind, on names and on conditions, after other steps and with themselves."""
 
 import pytest
-from naive_tables import chosen, identity, joined
+from naive_tables import chosen, joined
 from pyspark.sql import functions as F  # noqa: N812
 from table_checks import NAMES, check, plain, relation, same_rows
 
@@ -124,9 +124,8 @@ def test_with_groups_of_itself(store, orders, orders_df, rows):
 
     frame = step(orders)
     same_rows(frame, step(orders_df))
-    if rows:
-        found = store.backward(frame.name, [(0, 4)], to="orders").indices().tolist()
-        assert found == [[i, X] for i, r in enumerate(rows) if r[K] == rows[0][K]]
+    found = store.backward(frame.name, [(0, 4)], to="orders").indices().tolist()
+    assert found == [[i, X] for i, r in enumerate(rows) if r[K] == rows[0][K]]
 
 
 def test_cross_join(store, names, names_df):
@@ -158,8 +157,5 @@ def test_skew(store, spark):
 
 
 def test_join_lineage_is_small(store, orders, names):
-    frame = orders.join(names, "k", "left")
-    frame.collect()
-    identity_of_rows = identity([(0, 0)], 1)
-    assert identity_of_rows
+    orders.join(names, "k", "left").collect()
     assert all(info.nbytes < 1000 for info in store.lineages())

@@ -65,7 +65,6 @@ def by():
         (lambda: F.first("y").over(by().rowsBetween(0, END)), lambda s, i: s[i:], Y),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("rows", ["messy"], indirect=True)
 def test_frames_of_rows(store, orders, orders_df, rows, column, reach, source):
     unique = orders.dropDuplicates(["k", "x"])  # equal rows would have no order
     frame = unique.withColumn("w", column())

@@ -7,12 +7,12 @@ from typing import Any, Self
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from dslog.capture.products import Pairs, RowMap, same_columns
 from dslog.capture.spark.base import Frame
 from dslog.capture.spark.java import text_of
 from dslog.capture.spark.nodes import Input
 from dslog.capture.spark.numbering import SHIFT
 from dslog.capture.spark.ordering import fix_order
-from dslog.capture.spark.products import Pairs, RowMap, same_columns
 from dslog.capture.spark.rows import Id, RowSet, fresh_column, numbered, visible_places
 from dslog.capture.spark.tracing import map_rows
 from dslog.errors import CaptureError

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 from pyspark.sql import DataFrame
 
+from dslog.capture.products import Pairs
 from dslog.capture.spark.nodes import Input, Origin, TableNode, Tracker
 from dslog.capture.spark.ordering import fix_order, in_order, kept
-from dslog.capture.spark.products import Pairs
 from dslog.capture.spark.rows import RowSet, Trail, numbered, present, visible
 from dslog.capture.spark.tracing import trace
 

@@ -8,10 +8,10 @@ from typing import Any, Self
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from dslog.capture.products import Pairs, all_columns, picked
 from dslog.capture.spark.base import Frame
 from dslog.capture.spark.nodes import Input
 from dslog.capture.spark.plans import Reading, read_step
-from dslog.capture.spark.products import Pairs, all_columns, picked
 from dslog.capture.spark.rows import Trail, is_hidden, visible_places
 from dslog.errors import CaptureError
 

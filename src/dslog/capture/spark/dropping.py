@@ -13,12 +13,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import DoubleType, FloatType
 
+from dslog.capture.products import same_columns
 from dslog.capture.spark.base import Frame
 from dslog.capture.spark.java import analysed, text_of
 from dslog.capture.spark.nodes import Input
 from dslog.capture.spark.ordering import keep_in_order, with_ids
 from dslog.capture.spark.plans import parse
-from dslog.capture.spark.products import same_columns
 from dslog.capture.spark.rows import ENDED, RowSet, Trail, fresh_column
 from dslog.errors import CaptureError
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from dslog.capture.products import RowMap
 from dslog.capture.spark.base import Data
 from dslog.capture.spark.java import column_at
 from dslog.capture.spark.ordering import fix_order, kept
-from dslog.capture.spark.products import RowMap
 from dslog.capture.spark.rows import (
     HIDDEN,
     Id,

@@ -8,11 +8,11 @@ from typing import Any, Self
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from dslog.capture.products import same_columns
 from dslog.capture.spark.base import Frame
 from dslog.capture.spark.dropping import end_unless
 from dslog.capture.spark.java import analysed, text_of
 from dslog.capture.spark.nodes import Input
-from dslog.capture.spark.products import same_columns
 from dslog.capture.spark.rows import ENDED, Id, RowSet, Trail, fresh_column, is_hidden
 from dslog.errors import CaptureError
 

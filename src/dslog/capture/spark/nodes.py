@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dslog.capture.numpy.node import Node
 from dslog.capture.numpy.session import Session
-from dslog.capture.spark.products import Pairs, Part, RowMap, multiply
+from dslog.capture.products import Pairs, Part, RowMap, multiply
 from dslog.capture.spark.rows import RowSet
 from dslog.errors import CaptureError
 from dslog.lineage.lineage import Lineage

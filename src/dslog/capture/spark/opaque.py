@@ -19,11 +19,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import DataType, LongType, StructField, StructType
 
+from dslog.capture.products import RowMap, all_columns
 from dslog.capture.spark.base import Data, Frame
 from dslog.capture.spark.grouping import FIRST, Grouping, compute_groups
 from dslog.capture.spark.nodes import Input, Origin, TableNode
 from dslog.capture.spark.ordering import fix_order, in_order, moves_rows
-from dslog.capture.spark.products import RowMap, all_columns
 from dslog.capture.spark.rows import Id, RowSet, Trail, fresh_column, is_hidden, numbered
 from dslog.capture.spark.tracing import map_rows
 from dslog.errors import CaptureError

@@ -14,8 +14,8 @@ from itertools import count
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from dslog.capture.products import RowMap
 from dslog.capture.spark.numbering import Numbering
-from dslog.capture.spark.products import RowMap
 
 HIDDEN = "__dslog_"
 ENDED = f"{HIDDEN}ended"

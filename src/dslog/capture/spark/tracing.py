@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 
+from dslog.capture.products import RowMap
 from dslog.capture.spark.assembly import Gathered, OutOfOrderError, gather
 from dslog.capture.spark.numbering import Numbering
 from dslog.capture.spark.ordering import moves_rows, spread_in_order
-from dslog.capture.spark.products import RowMap
 from dslog.capture.spark.rows import Id, Trail
 from dslog.capture.spark.spine import SpineSpec, StepSpec, TapSpec
 

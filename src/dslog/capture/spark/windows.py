@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from dslog.capture.products import Pairs, RowMap, same_columns
 from dslog.capture.spark.columns import ExtraStep, columns_read
 from dslog.capture.spark.java import analysed, as_column, jvm_of, scala_object, stand_in
 from dslog.capture.spark.nodes import Input, Origin, TableNode
 from dslog.capture.spark.ordering import fix_order, keep_in_order
 from dslog.capture.spark.plans import Expr, Reading, places_read
-from dslog.capture.spark.products import Pairs, RowMap, same_columns
 from dslog.capture.spark.rows import RowSet, fresh_column, is_hidden, numbered, visible_places
 from dslog.capture.spark.tracing import Tap, map_rows, trace
 

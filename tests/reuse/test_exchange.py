@@ -28,6 +28,16 @@ def test_export_and_import(call, store, tmp_path):
         assert Caller(other)(FLIP, 30, 40, capture=None).reused == "gen_sig"
 
 
+def test_methods_of_the_store(store, tmp_path):
+    info = store.teach("blur", describe_blur, [[(n, 2 * n)] for n in (5, 9, 14, 21, 7)])
+    assert info.formulas
+    path = tmp_path / "formulas.json"
+    assert store.export_signatures(path) == 1
+    with dslog.open(":memory:") as other:
+        assert other.import_signatures(path) == 1
+        assert Caller(other)(BLUR, 40, 50, capture=None).reused == "gen_sig"
+
+
 def test_import_leaves_what_the_store_knows(call, store, tmp_path):
     for n in (4, 6, 9):
         call(FLIP, n, n + 3)

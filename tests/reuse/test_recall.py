@@ -27,6 +27,10 @@ def test_the_same_call_on_the_same_array(store, slow, monkeypatch):
     monkeypatch.undo()
     assert lineage(store, first) == lineage(store, second)
     assert store.session.recall.hits == 1
+    assert [one.reused for one in store.operations()] == [None, "base_sig"]
+    (stats,) = store.reuse_stats()
+    assert (stats.name, stats.hits) == ("sort", 1)
+    assert stats.saved > 0
 
 
 def test_a_changed_array_is_another_one(store, slow):
@@ -68,6 +72,21 @@ def test_moves_follow_a_formula(store, slow):
         pairs = lineage(store, flat).to_relation()
         assert (pairs[:, 1] * m + pairs[:, 2]).tolist() == expected.tolist()
     assert sum(found) >= 1
+    assert [one.reused for one in store.operations()].count("gen_sig") == sum(found)
+    (stats,) = store.reuse_stats()
+    assert (stats.name, stats.hits) == ("ravel", sum(found))
+    (signature,) = stats.signatures
+    assert signature.args == {"order": "F"}
+    assert signature.formulas == ("out[i] <- in[i%D0, i//D0]",)
+
+
+def test_steps_of_a_group_are_one_operation(store, slow):
+    x = store.track(np.random.default_rng(0).random(50), "x")
+    kept = []
+    for _ in range(2):
+        with dslog.operation("twice", store):
+            kept.append(np.sort(np.sort(x)))
+    assert [one.reused for one in store.operations()] == [None, None]
 
 
 def test_memory_order_is_part_of_a_call(store, slow):

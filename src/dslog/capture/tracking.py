@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -21,8 +21,11 @@ from dslog.capture.numpy.session import Session
 from dslog.capture.numpy.track import track
 from dslog.capture.numpy.tracked import TrackedArray
 from dslog.engine.frames import is_frame
+from dslog.reuse.exchange import Describe, export_signatures, import_signatures, teach
+from dslog.reuse.expressions import Shape
 from dslog.store.batch import Batch
 from dslog.store.catalog import Transaction
+from dslog.store.records import SignatureInfo
 from dslog.store.sqlite import SqliteCatalog
 from dslog.store.store import Store
 from dslog.store.verbs.kept import KeptValues
@@ -86,6 +89,32 @@ class TrackingStore(Store):
         values = self._path / VALUES if self._path else None
         self.flush()
         return KnownValues(self.session, self._keeper, values)
+
+    def teach(
+        self,
+        name: str,
+        describe: Describe,
+        shapes: Sequence[Sequence[Shape]],
+        op_args: Mapping[str, object] | None = None,
+    ) -> SignatureInfo:
+        """Let reuse know an operation before it is ever called.
+
+        ``describe(*input_shapes)`` gives the shapes of the outputs and a capture per (output,
+        input) pair. It is asked for each of ``shapes``, and a formula has to explain all of them:
+        give several different sizes, some of them 1 or 0 if those are to be answered too.
+        """
+        return teach(self, name, describe, shapes, op_args)
+
+    def export_signatures(self, path: str | PathLike[str]) -> int:
+        """Write the formulas that reuse found to a JSON file and return how many there are."""
+        return export_signatures(self, path)
+
+    def import_signatures(self, path: str | PathLike[str]) -> int:
+        """Take formulas from another store's file and return how many were new.
+
+        What this store found out by itself stays as it is.
+        """
+        return import_signatures(self, path)
 
     def flush(self) -> None:
         """Commit what was captured so far; queries and ``close`` do that by themselves."""

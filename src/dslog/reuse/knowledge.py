@@ -29,6 +29,7 @@ State = Literal["tentative", "permanent", "not reusable"]
 
 BASE, DIM, GEN = "base_sig", "dim_sig", "gen_sig"
 FIRST = "first_calls"
+TRACKED = "tracked"  # counts what a session recalled of calls on tracked arrays
 TENTATIVE: State = "tentative"
 PERMANENT: State = "permanent"
 NOT_REUSABLE: State = "not reusable"

@@ -7,7 +7,7 @@ from typing import Any
 
 from dslog.reuse.formula import formulas
 from dslog.reuse.keys import OPEN, read_key
-from dslog.reuse.knowledge import FIRST, GEN, NOT_REUSABLE, FirstCalls, General
+from dslog.reuse.knowledge import FIRST, GEN, NOT_REUSABLE, TRACKED, FirstCalls, General
 from dslog.store.records import OperationReuse, Signature, SignatureInfo
 
 Json = Any
@@ -35,7 +35,7 @@ def describe(signature: Signature, agreeing: int = 1) -> SignatureInfo:
     """Say what a signature is for and what it knows."""
     _, args, rest = read_key(signature.key)
     lines: tuple[str, ...] = ()
-    if signature.kind == GEN:
+    if signature.kind == GEN or (signature.kind == TRACKED and signature.content):
         lines = tuple(_lines(signature, args, agreeing))
     elif signature.kind == FIRST and FirstCalls.from_json(signature.content).values:
         lines = ("depends on values: calls of the same shapes had different lineage",)
@@ -62,7 +62,7 @@ def _lines(signature: Signature, args: Json, agreeing: int) -> list[str]:
 
 
 def _shapes(kind: str, rest: Json) -> str:
-    if kind in (FIRST, GEN):
+    if kind in (FIRST, GEN, TRACKED):
         inputs, outputs = (", ".join(f"{rank}-d" for rank in ranks) for ranks in rest)
         return f"{inputs} -> {outputs}"
     if kind == "dim_sig":

@@ -7,7 +7,7 @@ operation is there as a whole or not at all, and so is the batch.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from dslog.lineage.lineage import Lineage
 from dslog.store.catalog import Catalog, Transaction
 from dslog.store.content import write_body
 from dslog.store.files import Files
-from dslog.store.records import ArrayInfo, Body, Operation, Shape
+from dslog.store.records import ArrayInfo, Body, Operation, Shape, Signature
 from dslog.store.seams import Pair
 
 
@@ -32,6 +32,17 @@ class Draft(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Hit:
+    """What answered an operation of a batch in place of a capture.
+
+    ``reused`` names the kind of signature; ``signature`` counts what was answered and saved.
+    """
+
+    reused: str
+    signature: Signature
+
+
+@dataclass(frozen=True, slots=True)
 class BatchCall:
     """One operation of a batch: lineage per (output, input) pair, outputs outermost."""
 
@@ -40,6 +51,7 @@ class BatchCall:
     outputs: Sequence[Draft]
     lineages: Sequence[Lineage | None]
     args: Mapping[str, object]
+    hit: Hit | None = None
 
     @property
     def pairs(self) -> list[tuple[Draft, Draft]]:
@@ -97,16 +109,23 @@ class Batch:
             inputs=tuple(array.name for array in call.inputs),
             outputs=tuple(array.name for array in call.outputs),
             args=call.args,
-            reused=None,
+            reused=call.hit.reused if call.hit else None,
             exact=all(body is None or body.exact for body in bodies),
             created=now.replace(microsecond=now.microsecond // 1000 * 1000),
         )
         number = transaction.add_operation(operation)
+        if call.hit is not None:
+            self._count(call.hit.signature, transaction)
         for (out, in_), body in zip(call.pairs, bodies, strict=True):
             if body is not None:
                 same = None if body.files else self.catalog.find_body(body)
                 content = transaction.add_body(body) if same is None else same
                 transaction.add_lineage(out.name, in_.name, number, content)
+
+    def _count(self, hit: Signature, transaction: Transaction) -> None:
+        if self.catalog.signature(hit.kind, hit.key) is None:
+            transaction.put_signature(replace(hit, hits=0, saved=0.0))
+        transaction.count_hit(hit.kind, hit.key, hit.saved)
 
 
 def _zip(call: BatchCall) -> list[tuple[tuple[Draft, Draft], Lineage | None]]:

@@ -25,6 +25,15 @@ Rule = Callable[["Call"], Lineages | None]
 """Gives a call's lineage, or None for a call that it can't do."""
 
 
+def short_name(name: str) -> str:
+    """Return how an operation is called in the store.
+
+    >>> short_name("numpy.linalg.svd"), short_name("numpy.add.reduce")
+    ('linalg.svd', 'add.reduce')
+    """
+    return name.removeprefix("numpy.").removeprefix("ndarray.")
+
+
 @dataclass(frozen=True, eq=False)
 class Call:
     """A finished numpy call.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dslog.capture.numpy.dispatch import short_name
+from dslog.capture.numpy.call import short_name
 from dslog.capture.numpy.inputs import Inputs
 from dslog.capture.numpy.memory import Memory
 from dslog.capture.numpy.patterns import elementwise

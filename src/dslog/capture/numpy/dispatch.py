@@ -11,9 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from dslog.capture.numpy.arguments import describe
-from dslog.capture.numpy.call import Array, Call, Lineages, signature_of
+from dslog.capture.numpy.call import Array, Call, Lineages, short_name, signature_of
 from dslog.capture.numpy.inputs import Inputs
 from dslog.capture.numpy.masking import Masked, Masking
+from dslog.capture.numpy.recall import Found
 from dslog.capture.numpy.results import Placing, rebuild, results_of, scalars_of
 from dslog.capture.numpy.session import Session
 from dslog.capture.numpy.state import Tracked, memory_of, node_of, plain_of
@@ -109,16 +110,16 @@ def execute(job: Job, kind: type[Tracked]) -> Any:
         tuple(copies.get(id(plain), plain) for plain in inputs.plains),
         outputs,
     )
-    lineages: Lineages = (
+    found = (
         session.recall.find(call, inputs.nodes, written=job.out is not None)
         if inputs.nodes
-        else ((),) * len(outputs)
+        else Found(((),) * len(outputs))
     )
-    nodes = inputs.nodes
+    nodes, lineages = inputs.nodes, found.lineages
     if masking is not None:
         nodes, lineages = masking.apply(call, nodes, lineages)
     base = nodes[0].base if nodes else "array"
-    placing = Placing(_suffix(job.name), session, kind, base, inputs)
+    placing = Placing(_suffix(job.name), session, kind, base, inputs, found.hit)
     return _place(job, placing, call, nodes, lineages, result)
 
 
@@ -203,15 +204,6 @@ def _give(out: tuple[Any, ...], result: Any) -> Any:
     return tuple(
         given if given is not None else made for given, made in zip(out, result, strict=True)
     )
-
-
-def short_name(name: str) -> str:
-    """Return how an operation is called in the store.
-
-    >>> short_name("numpy.linalg.svd"), short_name("numpy.add.reduce")
-    ('linalg.svd', 'add.reduce')
-    """
-    return name.removeprefix("numpy.").removeprefix("ndarray.")
 
 
 def _suffix(name: str) -> str:

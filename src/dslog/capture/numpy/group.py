@@ -21,6 +21,7 @@ from dslog.capture.numpy.state import State, Tracked
 from dslog.capture.numpy.strided import can_be_root
 from dslog.errors import CaptureError
 from dslog.lineage.factor import Shape
+from dslog.store.batch import Hit
 
 Alive = tuple[Tracked, State, Memory]
 
@@ -65,9 +66,10 @@ class Group:
         outputs: Sequence[Node],
         lineages: Lineages,
         args: Mapping[str, object],
+        hit: Hit | None = None,
     ) -> None:
         """Keep a step until the group ends."""
-        self._steps.append(Step(name, tuple(inputs), tuple(outputs), lineages, args))
+        self._steps.append(Step(name, tuple(inputs), tuple(outputs), lineages, args, hit))
 
     def made(self, array: Array) -> None:
         """Take note of an array that got a node inside."""
@@ -208,7 +210,12 @@ class Group:
             for node in step.outputs:
                 self._hand_over(node, wanted=node.name)
             self._parent.record(
-                f"{self.name}/{step.name}", step.inputs, step.outputs, step.lineages, step.args
+                f"{self.name}/{step.name}",
+                step.inputs,
+                step.outputs,
+                step.lineages,
+                step.args,
+                step.hit,
             )
 
     def _hand_over(self, node: Node, wanted: str | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from dslog.capture.numpy.call import Lineages
 from dslog.lineage.factor import Shape
+from dslog.store.batch import Hit
 
 
 class Recorder(Protocol):
@@ -32,6 +33,7 @@ class Recorder(Protocol):
         outputs: Sequence[Node],
         lineages: Lineages,
         args: Mapping[str, object],
+        hit: Hit | None = None,
     ) -> None:
         """Take note of one operation; lineages are per output, per input."""
         ...
@@ -62,3 +64,4 @@ class Step:
     outputs: tuple[Node, ...]
     lineages: Lineages
     args: Mapping[str, object]
+    hit: Hit | None = None

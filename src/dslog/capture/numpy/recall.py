@@ -13,35 +13,54 @@ Functions that were never slow are not looked up at all.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from dslog.capture.numpy.attempt import find_lineages
-from dslog.capture.numpy.call import Array, Call, Lineages
+from dslog.capture.numpy.call import Array, Call, Lineages, short_name
 from dslog.capture.numpy.node import Node
 from dslog.capture.numpy.registry import REGISTRY
 from dslog.lineage.lineage import Lineage
 from dslog.reuse.expressions import Sizes
 from dslog.reuse.form import Example, Form, Refused
 from dslog.reuse.generalise import generalise
-from dslog.reuse.keys import Variant, variants
+from dslog.reuse.keys import Variant, read_key, variants
+from dslog.reuse.knowledge import BASE, DIM, GEN, PERMANENT, TRACKED, General
 from dslog.reuse.same import some_cells
 from dslog.store.arguments import ArgumentError, canonical_args
+from dslog.store.batch import Hit
 from dslog.store.fingerprint import fingerprint
+from dslog.store.records import Signature
 
 SLOW = 0.005  # seconds
 MOST_CALLS = 32
 MOST_ROWS = 1 << 21
 EXAMPLES = 8
 PROBES = 16
+LAYOUT = " in memory "
 
-Find = Callable[[Call], Lineages]
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A call's lineage, and what answered in place of a capture."""
+
+    lineages: Lineages
+    hit: Hit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The lineage of a slow call, and the seconds that it took to capture."""
+
+    lineages: Lineages
+    seconds: float
 
 
 class Recall:
@@ -51,12 +70,13 @@ class Recall:
         self._agreeing = agreeing
         self._lock = threading.Lock()
         self._slow: set[Any] = set()
-        self._calls: OrderedDict[tuple[Any, ...], Lineages] = OrderedDict()
+        self._calls: OrderedDict[tuple[Any, ...], Kept] = OrderedDict()
         self._examples: dict[str, list[Example]] = {}
         self._forms: dict[str, list[Form]] = {}
+        self._seconds: dict[str, float] = {}
         self.hits = 0
 
-    def find(self, call: Call, nodes: Sequence[Node], *, written: bool) -> Lineages:
+    def find(self, call: Call, nodes: Sequence[Node], *, written: bool) -> Found:
         """Return a call's lineage, remembered or found."""
         variant = _variant(call) if call.func in self._slow and not written else None
         if variant is not None:
@@ -67,48 +87,59 @@ class Recall:
                 return known
         started = perf_counter()
         found = find_lineages(call, written=written)
-        if perf_counter() - started >= SLOW and not written:
+        seconds = perf_counter() - started
+        if seconds >= SLOW and not written:
             variant = variant or _variant(call)
             with self._lock:
                 self._slow.add(call.func)
                 if variant is not None:
-                    self._remember(call, variant, nodes, found)
-        return found
+                    self._remember(call, variant, nodes, Kept(found, seconds))
+        return Found(found)
 
-    def _look_up(self, call: Call, variant: Variant, nodes: Sequence[Node]) -> Lineages | None:
+    def _look_up(self, call: Call, variant: Variant, nodes: Sequence[Node]) -> Found | None:
         key, sizes = variant.key, variant.sizes
-        for place in ((key, sizes, *nodes), (key, sizes)):
-            if place in self._calls:
+        for kind, place in ((BASE, (key, sizes, *nodes)), (DIM, (key, sizes))):
+            kept = self._calls.get(place)
+            if kept is not None:
                 self._calls.move_to_end(place)
-                return self._calls[place]
+                return Found(kept.lineages, _hit(kind, variant, kept.seconds))
         for form in self._forms.get(key, ()):
             flat = form.apply(sizes, self._agreeing)
             if not isinstance(flat, Refused):
                 lineages = _rows(flat, len(call.inputs))
-                return lineages if _moves_values(call, lineages) else None
+                hit = _hit(GEN, variant, self._seconds[key], form)
+                return Found(lineages, hit) if _moves_values(call, lineages) else None
         return None
 
-    def _remember(
-        self, call: Call, variant: Variant, nodes: Sequence[Node], found: Lineages
-    ) -> None:
-        flat = tuple(lineage for row in found for lineage in row)
+    def _remember(self, call: Call, variant: Variant, nodes: Sequence[Node], kept: Kept) -> None:
+        flat = tuple(lineage for row in kept.lineages for lineage in row)
         if sum(one.num_rows for one in flat if one is not None) > MOST_ROWS:
             return
         kinds = {entry.kind for entry in REGISTRY.find(call.func)}
         key, sizes = variant.key, variant.sizes
-        self._keep((key, sizes, *nodes), found)
+        self._keep((key, sizes, *nodes), kept)
         if kinds <= {"rule", "index-run"}:
-            self._keep((key, sizes), found)
+            self._keep((key, sizes), kept)
         if kinds <= {"rule", "index-run"} and "index-run" in kinds:
             examples = self._examples.setdefault(key, [])
             examples[:] = [*(e for e in examples if e.sizes != sizes), Example(sizes, flat)]
             del examples[:-EXAMPLES]
             self._forms[key] = generalise(examples)
+            self._seconds[key] = kept.seconds
 
-    def _keep(self, place: tuple[Any, ...], found: Lineages) -> None:
-        self._calls[place] = found
+    def _keep(self, place: tuple[Any, ...], kept: Kept) -> None:
+        self._calls[place] = kept
         while len(self._calls) > MOST_CALLS:
             self._calls.popitem(last=False)
+
+
+def _hit(kind: str, variant: Variant, seconds: float, form: Form | None = None) -> Hit:
+    """Say what answered, for the statistics of the store."""
+    name, args, ranks = read_key(variant.key.partition(LAYOUT)[0])
+    plain = {key: value for key, value in args.items() if not _is_input(value)}
+    key = json.dumps([short_name(name), plain, ranks], separators=(",", ":"), sort_keys=True)
+    content = General(forms=(form,)).to_json() if form else ""
+    return Hit(kind, Signature(TRACKED, key, PERMANENT, content, saved=seconds))
 
 
 def _sizes(call: Call) -> Sizes:
@@ -132,7 +163,7 @@ def _variant(call: Call) -> Variant | None:
     except (ArgumentError, TypeError):
         return None
     layouts = [(array.dtype.kind, *_layout(array)) for array in call.inputs]
-    return replace(variant, key=f"{variant.key} {layouts}")
+    return replace(variant, key=f"{variant.key}{LAYOUT}{layouts}")
 
 
 def _layout(array: Array) -> list[int]:
@@ -153,6 +184,13 @@ def _plain(value: Any, call: Call) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item, call) for item in value]
     return value
+
+
+def _is_input(value: Any) -> bool:
+    """Whether an argument, as ``_plain`` gives it, consists of inputs."""
+    if isinstance(value, list):
+        return bool(value) and all(map(_is_input, value))
+    return isinstance(value, dict) and set(value) == {"input"}
 
 
 def _moves_values(call: Call, lineages: Lineages) -> bool:

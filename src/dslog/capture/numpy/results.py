@@ -19,6 +19,7 @@ from dslog.capture.numpy.session import Session
 from dslog.capture.numpy.state import Tracked, memory_of, plain_of, wrap_root, wrap_view
 from dslog.capture.numpy.strided import is_view
 from dslog.lineage.lineage import Lineage
+from dslog.store.batch import Hit
 
 Row = tuple[Lineage | None, ...]
 
@@ -69,6 +70,7 @@ class Placing:
     kind: type[Tracked]
     base: str
     inputs: Inputs
+    hit: Hit | None = None
     made: list[Node] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
 
@@ -109,7 +111,8 @@ class Placing:
         places = range(len(nodes))
         used = [k for k in places if any(row[k] is not None for row in self.rows)] or places
         lineages: Lineages = tuple(tuple(row[k] for k in used) for row in self.rows)
-        recorder_of(self.session).record(op, [nodes[k] for k in used], self.made, lineages, args)
+        recorder = recorder_of(self.session)
+        recorder.record(op, [nodes[k] for k in used], self.made, lineages, args, self.hit)
 
     def _keeps(self) -> bool:
         """Whether the values of some input are kept, and so those of its results."""

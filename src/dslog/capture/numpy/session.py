@@ -19,7 +19,7 @@ from dslog.capture.numpy.node import Node, Step
 from dslog.capture.numpy.recall import Recall
 from dslog.errors import CaptureError
 from dslog.lineage.factor import Shape
-from dslog.store.batch import Batch, BatchCall
+from dslog.store.batch import Batch, BatchCall, Hit
 from dslog.store.catalog import Catalog
 from dslog.store.naming import check_name, find_array
 
@@ -104,12 +104,13 @@ class Session:
         outputs: Sequence[Node],
         lineages: Lineages,
         args: Mapping[str, object],
+        hit: Hit | None = None,
     ) -> None:
         """Keep an operation until the next flush."""
         with self._lock:
             if len(self._steps) >= PENDING:  # before the new one, which may still get a name
                 self.flush()
-            self._steps.append(Step(name, tuple(inputs), tuple(outputs), lineages, args))
+            self._steps.append(Step(name, tuple(inputs), tuple(outputs), lineages, args, hit))
             self._new.extend(node for node in outputs if not node.stored)
 
     def flush(self) -> None:
@@ -127,6 +128,7 @@ class Session:
                     step.outputs,
                     [lineage for row in step.lineages for lineage in row],
                     step.args,
+                    step.hit,
                 )
                 for step in steps
             ]

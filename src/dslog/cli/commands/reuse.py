@@ -143,15 +143,16 @@ def _known(operation: "OperationReuse") -> str:
 
 def _all(operation: "OperationReuse") -> Iterator["SignatureInfo"]:
     """Everything but calls on the same arrays, of which there may be very many."""
-    yield from (one for one in operation.signatures if one.kind in ("dim_sig", "gen_sig"))
+    kinds = ("dim_sig", "gen_sig", "tracked")
+    yield from (one for one in operation.signatures if one.kind in kinds)
 
 
 def _formulas(operation: "OperationReuse") -> Iterator["SignatureInfo"]:
     """The general formulas, without those that say the same with an argument left open."""
     told: set[tuple[str, ...]] = set()
     for signature in operation.signatures:
-        if signature.kind == "gen_sig" and signature.state == "permanent":
-            if signature.formulas not in told:
+        if signature.kind in ("gen_sig", "tracked") and signature.state == "permanent":
+            if signature.formulas and signature.formulas not in told:
                 yield signature
             told.add(signature.formulas)
 

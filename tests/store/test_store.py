@@ -146,8 +146,8 @@ def test_the_same_lineage_again_changes_nothing(tmp_path, snapshot, permutation)
 
 def test_lineage_is_loaded_once(large, monkeypatch):
     calls = []
-    read = engines.read_body
-    monkeypatch.setattr(engines, "read_body", lambda *a: calls.append(a) or read(*a))
+    read = engines.unpack_body
+    monkeypatch.setattr(engines, "unpack_body", lambda *a: calls.append(a) or read(*a))
     with dslog.open(large) as store:
         for _ in range(3):
             store.prov_query(["B", "A"], 5)
@@ -156,8 +156,8 @@ def test_lineage_is_loaded_once(large, monkeypatch):
 
 def test_the_cache_drops_what_was_used_longest_ago(tmp_path, permutation, monkeypatch):
     loaded = []
-    read = engines.read_body
-    monkeypatch.setattr(engines, "read_body", lambda n, *a: loaded.append(n) or read(n, *a))
+    read = engines.unpack_body
+    monkeypatch.setattr(engines, "unpack_body", lambda n, *a: loaded.append(n) or read(n, *a))
     monkeypatch.setattr(store_module, "CACHE_BYTES", 400_000)  # two lineages of 4000 rows
     with dslog.open(tmp_path) as store:
         store.array("A", (4000,))

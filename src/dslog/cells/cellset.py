@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dslog.cells import boxes as algebra
+from dslog.cells import kernels
 from dslog.cells.boxes import Ints, Mask
 from dslog.cells.listing import box_columns, cell_columns, list_cells
 from dslog.cells.target import Target
@@ -61,14 +62,12 @@ class CellSet:
     ) -> Self:
         """Wrap sorted disjoint boxes, or a mask, or both; neither is copied."""
         self = object.__new__(cls)
-        for name, value in (
-            ("_shape", shape),
-            ("_boxes", boxes),
-            ("_mask", mask),
-            ("_count", None),
-            ("_exact", exact),
-        ):
-            object.__setattr__(self, name, value)
+        put = object.__setattr__
+        put(self, "_shape", shape)
+        put(self, "_boxes", boxes)
+        put(self, "_mask", mask)
+        put(self, "_count", None)
+        put(self, "_exact", exact)
         return self
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -112,7 +111,8 @@ class CellSet:
         table = _read_boxes(boxes, shape)
         if bitmap_is_smaller(len(table), shape):
             return cls._make(shape, None, algebra.paint(table, shape), exact)
-        table = algebra.sort_boxes(table) if disjoint else algebra.normalise(table)
+        if len(table) > 1:
+            table = algebra.sort_boxes(table) if disjoint else algebra.normalise(table)
         return cls._make(shape, _own(table, boxes), None, exact)
 
     @classmethod
@@ -200,6 +200,14 @@ class CellSet:
     def num_boxes(self) -> int:
         """The number of boxes."""
         return len(self._rows())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is certainly every cell; False if only counting could tell."""
+        if self._boxes is not None:
+            ends = [(0, length - 1) for length in self._shape]
+            return len(self._boxes) == 1 and list(map(tuple, self._boxes[0].tolist())) == ends
+        return self._mask is not None and bool(self._mask.all())
 
     @property
     def is_painted(self) -> bool:
@@ -378,10 +386,12 @@ def _read_boxes(boxes: npt.ArrayLike, shape: tuple[int, ...]) -> Ints:
         )
     if table.dtype.kind not in "iu" and table.size:
         raise SelectionError(f"Boxes must be integers, not {table.dtype}.")
-    table = algebra.drop_empty(table.astype(np.int64, copy=False))
-    outside = (table[:, :, 0] < 0) | (table[:, :, 1] >= np.array(shape, np.int64))
-    if outside.any():
-        box = table[outside.any(axis=1)][0].tolist()
+    table = table.astype(np.int64, copy=False)
+    empty, outside = kernels.check_boxes(table, np.array(shape, np.int64))
+    if empty:
+        table = algebra.drop_empty(table)
+    if outside >= 0:
+        box = np.asarray(boxes)[outside].tolist()
         raise SelectionError(
             f"Box {box} does not lie within an array of shape {shape}: bounds are inclusive and "
             "count from 0."

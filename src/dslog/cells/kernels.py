@@ -47,6 +47,22 @@ def merge_sorted(boxes: Any, axis: int) -> Any:
 
 
 @kernel
+def check_boxes(boxes: Any, shape: Any) -> Any:
+    """Whether some box is empty, and the first other one that leaves the shape (-1: none)."""
+    empty = False
+    for row in range(len(boxes)):
+        hollow = False
+        outside = False
+        for j in range(boxes.shape[1]):
+            hollow |= boxes[row, j, 1] < boxes[row, j, 0]
+            outside |= boxes[row, j, 0] < 0 or boxes[row, j, 1] >= shape[j]
+        empty |= hollow
+        if outside and not hollow:
+            return empty, row
+    return empty, -1
+
+
+@kernel
 def paint_direct(boxes: Any, strides: Any, flat: Any) -> None:
     """Set every cell of every box in the flat C-order mask; d is at least 1, no box is empty."""
     k, d, _ = boxes.shape

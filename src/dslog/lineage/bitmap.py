@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -91,13 +92,22 @@ _Plan = tuple[list[_Row], bool, bool] | tuple[I64 | None, I64 | None]
 
 
 def _plan(factor: Factor, asked: Shape, answered: Shape, *, backward: bool) -> _Plan | None:
-    """How to apply a factor: rows to move slices by, or cells to look up."""
+    """How to apply a factor, worked out once for each direction."""
+    plans = factor.table.plans
     q_axes, r_axes = _sides(factor, backward=backward)
+    sizes = tuple(asked[a] for a in q_axes), tuple(answered[a] for a in r_axes)
+    key = (backward, factor.out_flat, factor.in_flat, *sizes)
+    if key not in plans:
+        plans[key] = _make_plan(factor, *sizes, backward=backward)
+    return cast("_Plan | None", plans[key])
+
+
+def _make_plan(factor: Factor, q_sizes: Shape, r_sizes: Shape, *, backward: bool) -> _Plan | None:
+    """How to apply a factor: rows to move slices by, or cells to look up."""
     q_flat, r_flat = factor.out_flat, factor.in_flat
     if not backward:
         q_flat, r_flat = r_flat, q_flat
     table = factor.table
-    q_sizes, r_sizes = tuple(asked[a] for a in q_axes), tuple(answered[a] for a in r_axes)
     most = min(_MOST_PAIRS, 8 * (math.prod(q_sizes) + math.prod(r_sizes)))
     fits = not q_flat and not r_flat and table.most_pairs <= most
     by_cell = fits and table.most_pairs < _PAIRS_PER_ROW * (len(table) - 1)

@@ -32,6 +32,14 @@ class Factor:
     out_flat: bool = False
     in_flat: bool = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether axes are in order and not linearised, so that boxes fit as they are."""
+        if self.out_flat or self.in_flat:
+            return False
+        axes = (self.out_axes, self.in_axes)
+        return all(some == tuple(range(len(some))) for some in axes)
+
 
 Term = tuple[Factor, ...]  # a product; its factors' axes partition the axes of both arrays
 
@@ -45,6 +53,8 @@ def join_term(
     term: Term, out_shape: Shape, in_shape: Shape, queries: I64, *, backward: bool
 ) -> Hits:
     """Join query boxes over one array with a product, giving boxes over the other."""
+    if len(term) == 1 and term[0].is_plain:
+        return join(term[0].table, queries, backward=backward)
     result_ndim = len(in_shape if backward else out_shape)
     parts = []
     scanned = matched = 0

@@ -471,6 +471,68 @@ def expand_rows(rows: I64, ref: I64, l: int, pairs: I64) -> None:
 
 
 @njit(cache=True)
+def linear_rows(
+    rows: I64, ref: I64, l: int, out_strides: I64, in_strides: I64, outs: I64, ins: I64
+) -> None:
+    """Write the linear output and input cell of every pair, in the order of ``expand_rows``."""
+    n, m = ref.shape
+    cell = np.zeros(l + m + 1, np.int64)  # one place more: there may be no axis at all
+    last = np.zeros(l + m + 1, np.int64)
+    inner = l + m - 1
+    at = 0
+    for r in range(n):
+        for j in range(l):
+            cell[j], last[j] = rows[r, j], rows[r, l + j]
+        _place_inputs(rows, ref, r, l, cell, last)
+        while True:
+            out = 0
+            for j in range(l):
+                out += cell[j] * out_strides[j]
+            inp = 0
+            for i in range(m):
+                inp += cell[l + i] * in_strides[i]
+            length = last[inner] - cell[inner] + 1 if m else 1
+            for step in range(length):
+                outs[at] = out
+                ins[at] = inp + step
+                at += 1
+            axis = inner - 1 if m else inner
+            while axis >= 0 and cell[axis] == last[axis]:
+                axis -= 1
+            if axis < 0:
+                break
+            cell[axis] += 1
+            for later in range(axis + 1, l):
+                cell[later] = rows[r, later]
+            if axis < l:
+                _place_inputs(rows, ref, r, l, cell, last)
+            else:
+                for i in range(axis + 1 - l, m):
+                    j = ref[r, i]
+                    cell[l + i] = rows[r, 2 * l + i] + (cell[j] if j >= 0 else 0)
+
+
+@njit(cache=True)
+def row_sizes(rows: I64, l: int, m: int, sizes: I64) -> float:
+    """Count the pairs of plain rows, each row's into ``sizes``; the sum can't overflow."""
+    total = 0.0
+    for r in range(len(rows)):
+        size = 1
+        about = 1.0
+        for j in range(l):
+            width = rows[r, l + j] - rows[r, j] + 1
+            size *= width
+            about *= width
+        for i in range(m):
+            width = rows[r, 2 * l + m + i] - rows[r, 2 * l + i] + 1
+            size *= width
+            about *= width
+        sizes[r] = size
+        total += about
+    return total
+
+
+@njit(cache=True)
 def _place_inputs(rows: I64, ref: I64, r: int, l: int, cell: I64, last: I64) -> None:
     """Set the first and the last input cell that goes with an output cell."""
     m = ref.shape[1]

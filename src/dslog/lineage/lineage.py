@@ -146,6 +146,8 @@ class Lineage:
         along = backward == (self.orientation == "backward")
         d = len(self.in_shape if backward else self.out_shape)
         parts = [join_term(term, *self._sides, boxes, backward=along) for term in self.terms]
+        if len(parts) == 1:
+            return Joined(parts[0].boxes, parts[0].scanned, parts[0].matched)
         found = [p.boxes for p in parts] or [np.zeros((0, d, 2), np.int64)]
         return Joined(
             np.concatenate(found), sum(p.scanned for p in parts), sum(p.matched for p in parts)
@@ -160,16 +162,32 @@ class Lineage:
             msg = f"the cells are of an array of shape {cells.shape}, the {side} has {asked}"
             raise ShapeError(msg)
         exact = cells.exact and self.exact
-        if not cells or not math.prod(given):
+        if not math.prod(given):
             return CellSet.empty(given).with_exact(exact)
+        if cells.is_whole:
+            if backward not in self._images:
+                found = self._follow(cells, asked, given, backward=backward)
+                if math.prod(given) > _QUICK_CELLS and found.is_painted:
+                    return found.with_exact(exact)  # not worth the memory
+                self._images[backward] = found
+            return self._images[backward].with_exact(exact)
+        if not cells:
+            return CellSet.empty(given).with_exact(exact)
+        return self._follow(cells, asked, given, backward=backward).with_exact(exact)
+
+    @cached_property
+    def _images(self) -> dict[bool, CellSet]:
+        """What the whole array leads to, backward and forward, once it was asked."""
+        return {}
+
+    def _follow(self, cells: CellSet, asked: Shape, given: Shape, *, backward: bool) -> CellSet:
         painted = cells.is_painted and math.prod(asked) <= _QUICK_CELLS
         if painted or cells.is_bitmap or self._is_scattered(cells):
             along = backward == (self.orientation == "backward")
             bits = apply_bitmap(self.terms, asked, given, cells.mask(), backward=along)
             if bits is not None:
-                return CellSet.from_mask(bits, exact=exact)
-        boxes = self._join(cells.boxes, backward=backward).boxes
-        return CellSet.from_boxes(given, boxes, exact=exact)
+                return CellSet.from_mask(bits)
+        return CellSet.from_boxes(given, self._join(cells.boxes, backward=backward).boxes)
 
     def _is_scattered(self, cells: CellSet) -> bool:
         """Whether a bitmap is quicker, though boxes would take fewer bytes.

@@ -12,6 +12,7 @@ Cost: a table of n rows, l + m axes and K levels takes ``n * (2 (l + m) (K + 1) 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.lineage.index import IntervalIndex, scan
-from dslog.lineage.kernels import expand_rows, plain_bounds
+from dslog.lineage.kernels import expand_rows, linear_rows, plain_bounds, row_sizes
 
 I64 = npt.NDArray[np.int64]
 Linear = tuple[I64 | None, I64]
@@ -155,6 +156,8 @@ class Table:
     def most_pairs(self) -> float:
         """A number of pairs that the rows can't exceed; exact unless widths step in a fold."""
         l, m = self.num_out, self.num_in
+        if self.levels == 0:
+            return float(row_sizes(self.rows, l, m, np.empty(len(self), np.int64)))
         last = self.rows
         for level in range(self.levels):
             last = last + (self.count[:, level, None] - 1) * self.step[:, level]
@@ -169,22 +172,30 @@ class Table:
         """Linear cells of all pairs, by the shapes of both sides; filled by queries by bitmap."""
         return {}
 
+    @cached_property
+    def plans(self) -> dict[tuple[object, ...], object]:
+        """How queries by bitmap apply the rows; filled by them."""
+        return {}
+
     def prefers_bitmap(self) -> bool:
         """Whether even a query of few cells is quicker by bitmap."""
         return False
 
     def linear_pairs(self, out_sizes: tuple[int, ...], in_sizes: tuple[int, ...]) -> Linear:
         """Return the linear output and input cell of every pair."""
-        cells = self.expand()
-        cut = self.num_out
-        return _linear(cells[:, :cut], out_sizes), _linear(cells[:, cut:], in_sizes)
+        table = self.unfold()
+        sizes = np.empty(len(table), np.int64)
+        row_sizes(table.rows, table.num_out, table.num_in, sizes)
+        outs, ins = np.empty((2, int(sizes.sum())), np.int64)
+        strides = _strides(out_sizes), _strides(in_sizes)
+        linear_rows(table.rows, table.ref, table.num_out, *strides, outs, ins)
+        return outs, ins
 
     def expand(self) -> I64:
         """Return every (b, a) pair, (n, l + m); pairs that two rows share come twice."""
         table = self.unfold()
-        sizes = np.ones(len(table), np.int64)
-        for _, lo, hi in axis_columns(table.num_out, table.num_in):
-            sizes *= table.rows[:, hi] - table.rows[:, lo] + 1
+        sizes = np.empty(len(table), np.int64)
+        row_sizes(table.rows, table.num_out, table.num_in, sizes)
         pairs = np.empty((int(sizes.sum()), table.num_out + table.num_in), np.int64)
         expand_rows(table.rows, table.ref, table.num_out, pairs)
         return pairs
@@ -221,11 +232,8 @@ class Table:
         return bool(((ref[:, 1:] == ref[:, :-1]) & (ref[:, 1:] >= 0)).any())
 
 
-def _linear(cells: I64, sizes: tuple[int, ...]) -> I64:
-    linear = np.zeros(len(cells), np.int64)
-    for k, size in enumerate(sizes):
-        linear = linear * size + cells[:, k]
-    return linear
+def _strides(sizes: tuple[int, ...]) -> I64:
+    return np.array([math.prod(sizes[k + 1 :]) for k in range(len(sizes))], np.int64)
 
 
 def axis_columns(l: int, m: int) -> Iterator[tuple[str, int, int]]:

@@ -55,6 +55,18 @@ class Catalog(Protocol):
         """Raise a StoreError unless a transaction could begin: before work that would be lost."""
         ...
 
+    def state(self) -> object:
+        """Return a value that is another one after any change, whoever made it."""
+        ...
+
+    def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
+        """Return the shapes of those arrays that there are."""
+        ...
+
+    def among(self, names: Sequence[str]) -> list[Edge]:
+        """Return what ``between`` gives for every pair of these arrays."""
+        ...
+
     def shape(self, name: str) -> Shape | None:
         """Return an array's shape, or None when there is no such array."""
         ...

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from dslog.errors import CorruptError, StoreError
 
@@ -59,6 +59,11 @@ class Connection:
             self._check_usable()
             with _explained(self._label):
                 return self._db.execute(sql, values).fetchall()
+
+    def state(self) -> tuple[int, int]:
+        """Return numbers that change with every commit of others, and every change of our own."""
+        (version,) = self.rows("PRAGMA data_version")[0]
+        return cast("int", version), self._db.total_changes
 
     def insert(self, sql: str, values: Sequence[object]) -> int:
         """Run an INSERT inside a transaction and return the new row's number."""

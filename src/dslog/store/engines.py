@@ -29,7 +29,7 @@ from dslog.query.follow import Cells, Follower, Load
 from dslog.relation.relation import column_names, read
 from dslog.store.cache import LineageCache
 from dslog.store.catalog import Catalog
-from dslog.store.content import read_body
+from dslog.store.content import unpack_body
 from dslog.store.files import Files
 from dslog.store.records import ArrayInfo, Body, FileRecord
 from dslog.store.seams import Pair, ReadCapture
@@ -51,7 +51,7 @@ class Engines:
     cache: LineageCache
     spark: object
     writable: bool
-    _headers: dict[int, LargeLineage | None] = field(default_factory=dict, compare=False)
+    _headers: dict[int, LargeLineage] = field(default_factory=dict, compare=False)
 
     def loader(self, engine: str) -> Load:
         """Return what gives a query its lineage, to be followed by this engine."""
@@ -59,10 +59,13 @@ class Engines:
 
     def load(self, edge: Edge) -> Lineage:
         """Return a lineage in memory, all of it."""
-        lineage = self.cache.get(edge.key)
+        return self._load(edge.key)
+
+    def _load(self, number: int, body: Body | None = None) -> Lineage:
+        lineage = self.cache.get(number)
         if lineage is None:
-            lineage = read_body(edge.key, self.catalog, self.files)
-            self.cache.put(edge.key, lineage)
+            lineage = unpack_body(number, body or self.catalog.body(number), self.files)
+            self.cache.put(number, lineage)
         return lineage
 
     def stored(self, number: int) -> StoredLineage:
@@ -105,22 +108,25 @@ class Engines:
     def _session(self) -> "SparkSession":
         return spark(cast("Mapping[str, object] | SparkSession | None", self.spark))
 
-    def _large(self, number: int) -> LargeLineage | None:
-        """Return a lineage's part files; headers of many parts are not read for every query."""
-        if number not in self._headers:
-            while len(self._headers) >= _HEADERS:
-                self._headers.pop(next(iter(self._headers)), None)
-            self._headers[number] = self.stored(number).large
-        return self._headers[number]
-
     def _source(self, edge: Edge, engine: str) -> Lineage | Follower:
         lineage = self.cache.get(edge.key)
-        if lineage is None or engine == "spark":
-            large = self._large(edge.key)
-            if large is not None:
-                return LargeFollower(large, engine, self._joins, lambda: self.load(edge))
-        lineage = self.load(edge) if lineage is None else lineage
+        if lineage is not None and engine != "spark":
+            return lineage
+        large, body = self._headers.get(edge.key), None
+        if large is None:
+            stored = self.stored(edge.key)
+            large, body = stored.large, stored.body
+        if large is not None:
+            self._remember(edge.key, large)
+            return LargeFollower(large, engine, self._joins, lambda: self.load(edge))
+        lineage = self._load(edge.key, body)
         return SharedLineage(lineage, self._joins) if engine == "spark" else lineage
+
+    def _remember(self, number: int, large: LargeLineage) -> None:
+        """Keep a header of many parts, so that it is not read for every query."""
+        while len(self._headers) >= _HEADERS:
+            self._headers.pop(next(iter(self._headers)), None)
+        self._headers[number] = large
 
     def _wants_spark(self, capture: object, engine: str) -> bool:
         if isinstance(capture, Lineage) or engine == "local":

@@ -59,6 +59,29 @@ class SqliteCatalog:
 
     # reading
 
+    def state(self) -> object:
+        """Return a value that is another one after any change, whoever made it."""
+        return self._db.state()
+
+    def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
+        """Return the shapes of those arrays that there are."""
+        rows = self._rows(
+            "SELECT a.name, shape FROM json_each(?) JOIN arrays a ON a.name = value",
+            compact(names),
+        )
+        return {name: self._shape(shape) for name, shape in rows}
+
+    def among(self, names: Sequence[str]) -> list[Edge]:
+        """Return what ``between`` gives for every pair of these arrays."""
+        rows = self._rows(
+            "WITH some AS (SELECT a.id, a.name FROM json_each(?) JOIN arrays a ON a.name = value) "
+            "SELECT DISTINCT o.name, i.name, b.id, b.num_rows, b.exact FROM some o "
+            "JOIN lineages l ON l.output = o.id JOIN some i ON i.id = l.input "
+            "JOIN bodies b ON b.id = l.body ORDER BY b.id",
+            compact(names),
+        )
+        return [Edge(out, in_, body, rows, bool(exact)) for out, in_, body, rows, exact in rows]
+
     def shape(self, name: str) -> Shape | None:
         """Return an array's shape, or None when there is no such array."""
         rows = self._rows("SELECT shape FROM arrays WHERE name = ?", name)

@@ -19,7 +19,7 @@ from dslog.query.execute import run_path, run_walk
 from dslog.query.explain import Explanation, explain_path
 from dslog.query.follow import Cells, Load
 from dslog.query.graph import plan_walk
-from dslog.query.plan import Plan, check_path, plan_path
+from dslog.query.plan import Plan, check_path
 from dslog.store.arguments import ArgumentError, canonical_args
 from dslog.store.cache import LineageCache
 from dslog.store.engines import Engines
@@ -29,6 +29,7 @@ from dslog.store.location import CATALOG, FILES, locate
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
 from dslog.store.naming import check_name, check_names, check_shape, find_array
 from dslog.store.operations import Registrar, read_captures
+from dslog.store.planning import Planner
 from dslog.store.records import ArrayInfo, LineageInfo, Operation, OperationReuse, Signature
 from dslog.store.seams import NoReuse, Pair, ReadCapture, Request, Reuse
 from dslog.store.sqlite import SqliteCatalog
@@ -67,6 +68,7 @@ class Store:
         self._catalog = SqliteCatalog(location.catalog, writable=location.writable)
         self._files = Files(self._path / FILES) if self._path else TemporaryFiles()
         self._cache = LineageCache(CACHE_BYTES)
+        self._plans: dict[object, tuple[ArrayInfo, Plan]] = {}
         self._engines = Engines(
             self._catalog, self._files, self._cache, spark, writable=location.writable
         )
@@ -303,10 +305,8 @@ class Store:
         return f"Store({str(self._path) if self._path else ':memory:'!r})"
 
     def _plan(self, path: Sequence[str], query: object) -> tuple[Plan, Cells]:
-        names = check_path(path)
-        infos = [find_array(name, self._catalog) for name in names]
-        cells = self._engines.cells(query, infos[0])
-        return plan_path(names, self._catalog), cells
+        array, plan = Planner(self._catalog, self._plans).plan(check_path(path))
+        return plan, self._engines.cells(query, array)
 
     def _walk(
         self, array: str, query: object, to: str, direction: Direction, engine: str

@@ -213,20 +213,28 @@ def answered(name: str, entry: Entry, forms: Sequence[Form], rng: np.random.Gene
     return found / max(asked, 1)
 
 
+def forms_of(name: str, entry: Entry, known: Sequence[Sequence[Form]] = ()) -> Sequence[Form]:
+    """Return the forms of a function, or say why there are none."""
+    if depends_on_values(name):
+        raise AssertionError(f"{name} depends on values: it can't be in the library")
+    rng = np.random.default_rng(0)
+    examples = calls(name, entry, rng)
+    forms = solve(examples, known) if examples else []
+    share = answered(name, entry, forms, rng)
+    if share < ANSWERED:
+        print(f"left out: {name} {entry.inputs} {dict(entry.args)}: {share:.0%} answered")
+        return []
+    return forms
+
+
 def make() -> dict[str, Any]:
     """Make the library: calls with the same forms stand together."""
     groups: dict[str, list[Any]] = {}
     for entry in entries():
         known: list[Sequence[Form]] = []
         for name in entry.names.split():
-            if depends_on_values(name):
-                raise AssertionError(f"{name} depends on values: it can't be in the library")
-            rng = np.random.default_rng(0)
-            examples = calls(name, entry, rng)
-            forms = solve(examples, known) if examples else []
-            share = answered(name, entry, forms, rng)
-            if share < ANSWERED:
-                print(f"left out: {name} {entry.inputs} {dict(entry.args)}: {share:.0%} answered")
+            forms = forms_of(name, entry, known)
+            if not forms:
                 continue
             known.append(forms)
             key = variants(name, canonical_args(entry.args), forms[0].seen[0])[0].key

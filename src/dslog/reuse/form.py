@@ -52,6 +52,7 @@ class Form:
     seen: tuple[Sizes, ...]
     dropped: frozenset[tuple[int, ...]] = frozenset({()})
     trusted: bool = False  # it was confirmed elsewhere
+    picked: bool = False  # the calls it was solved from were picked from more, so it may be chance
 
     @cached_property
     def level(self) -> int:
@@ -76,7 +77,7 @@ class Form:
             different = {tuple(sizes.values[name] for name in names) for sizes in calls}
             count = len(different) if len(different) > 1 else len(calls)
             counts.add(count - 1 - EXTRA_CALLS[level])
-        return min(counts)
+        return min(counts) - self.picked
 
     @cached_property
     def delicate(self) -> frozenset[str]:
@@ -226,7 +227,8 @@ class Form:
             "seen": list(map(sizes_to_json, self.seen)),
             "dropped": sorted(self.dropped),
         }
-        return {**item, "trusted": True} if self.trusted else item
+        flags = {name: True for name in ("trusted", "picked") if getattr(self, name)}
+        return {**item, **flags}
 
     @classmethod
     def from_json(cls, item: Json) -> Form:
@@ -241,6 +243,7 @@ class Form:
             tuple(sizes_from_json(point) for point in item["seen"]),
             frozenset(map(tuple, item["dropped"])),
             item.get("trusted", False),
+            item.get("picked", False),
         )
 
 

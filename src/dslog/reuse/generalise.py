@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from dslog.reuse.expressions import Sizes
 from dslog.reuse.form import Example, Form, Refused
@@ -71,7 +72,7 @@ def _best_form(group: Sequence[Taken], examples: Sequence[Example]) -> Form | No
     for size, highest in ((2, 1), (2, 2), (3, HIGHEST)):
         tries = itertools.islice(itertools.combinations(group, size), _MOST_TRIES)
         solved = (_complete(_solve(some, highest), examples) for some in tries)
-        found += [form for form in solved if form is not None]
+        found += [replace(form, picked=True) for form in solved if form is not None]
         if any(len(form.seen) > size for form in found):
             break
     single = [_complete(_solve(group[:1], 1), examples)]

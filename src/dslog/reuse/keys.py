@@ -158,11 +158,17 @@ def names_shape(key: str) -> bool:
 
 
 def _without_shapes(value: Json, sizes: Sizes) -> Json:
-    """Replace a list of two or more integers that is the shape of an output."""
+    """Replace a list of two or more integers that is the shape of an output.
+
+    One of them may be -1, which stands for the size that is left, as in ``reshape``.
+    """
     if isinstance(value, list) and len(value) > 1 and all(map(_is_integer, value)):
+        free = [axis for axis, size in enumerate(value) if size == -1]
         for place, shape in enumerate(sizes.outputs):
-            if tuple(value) == shape:
-                return {SHAPE: f"o{place}"}
+            if len(free) < 2 and len(value) == len(shape):
+                given = [shape[axis] if axis in free else n for axis, n in enumerate(value)]
+                if tuple(given) == shape:
+                    return {SHAPE: f"o{place}", **({"free": free[0]} if free else {})}
     return value
 
 

@@ -8,10 +8,11 @@ level candidates                                                      example
 ===== =============================================================== ==========================
 0     what the paper's index reshaping finds: the ends 0 and D-1 of   ``[0, D-1]``, a flip
       the number's own axis, its size as a count, steps of one cell
-1     a constant; the size of its own axis, an argument, or what is   windows, shifts, padding
-      left of an argument beyond that axis, and a constant
-2     any one size, product of sizes of an array, or sum over the     concatenation, kron
-      first inputs, and a constant
+1     a constant; the size of its own axis, or an argument, and a     windows, shifts, padding
+      constant
+2     any one size, product of sizes of an array, sum over the first  concatenation, kron
+      inputs, or what is left of an argument beyond its own axis,
+      and a constant
 3     sums and differences of two, multiples, products, quotients;    several parts, resize,
       half, a third, a quarter of a size; the smaller or larger of    fftshift, diagonal
       two
@@ -85,7 +86,7 @@ class Solver:
         own = self._known(part.own)
         levels = (
             _expected(part.kind, own, values),
-            _own([*own, *_signed([*self._args, *self._remainders(own)])], values),
+            self._own(own, values),
             self._single(own, values),
             self._combined(values),
         )
@@ -95,8 +96,15 @@ class Solver:
                 return Solved(level, found)
         return None
 
+    def _own(self, own: Sequence[Known], values: Values) -> Iterator[str]:
+        """Level 1, and as rivals what is left of arguments: 10 and 10%D differ for small D only."""
+        found = [*_constant(values), *_off_by_constant([*own, *_signed(self._args)], values)]
+        yield from found
+        if found:
+            yield from _off_by_constant(_signed(self._remainders(own)), values)
+
     def _single(self, own: Sequence[Known], values: Values) -> Iterator[str]:
-        everything = [*own, *self._sizes, *self._products, *self._sums]
+        everything = [*own, *self._remainders(own), *self._sizes, *self._products, *self._sums]
         yield from _off_by_constant(_signed(everything), values)
         if len(own) == 2:
             yield from _off_by_constant([_added(own[0], own[1], 1, -1)], values)
@@ -177,12 +185,6 @@ def _expected(kind: Kind, own: Sequence[Known], values: Values) -> Iterator[str]
     yield from (shifted(text, -less) for text, _ in fitting)
     if fitting and any(values) and min(fitting[0][1]) < CERTAIN:
         yield from _constant(values)
-
-
-def _own(own: Sequence[Known], values: Values) -> Iterator[str]:
-    """Level 1."""
-    yield from _constant(values)
-    yield from _off_by_constant(own, values)
 
 
 def _constant(values: Values) -> Iterator[str]:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dslog.bench.numpy_calls import call_numpy
+from dslog.capture.numpy.coverage import table
 from dslog.capture.numpy.registry import REGISTRY, resolve
 from dslog.reuse.exchange import compacted
 from dslog.reuse.expressions import Sizes
@@ -144,6 +145,12 @@ def depends_on_values(name: str) -> bool:
     return not kinds <= {"rule", "index-run", "trace", "superset"}
 
 
+def on_values() -> list[str]:
+    """Return the functions whose lineage is computed from values."""
+    names = [row.name for row in table() if row.kinds[0] == "value"]
+    return [name.removeprefix("numpy.") for name in names]
+
+
 def shapes_of(entry: Entry, sizes: Mapping[str, int]) -> Shapes:
     """Put sizes in the place of letters."""
     return tuple(tuple(sizes[letter] for letter in shape) for shape in entry.inputs)
@@ -242,6 +249,7 @@ def make() -> dict[str, Any]:
             groups.setdefault(text, []).append(json.loads(key))
     return {
         "format": 1,
+        "values": on_values(),
         "forms": [{"keys": keys, "forms": json.loads(text)} for text, keys in groups.items()],
     }
 
@@ -252,7 +260,8 @@ def main() -> int:
         warnings.simplefilter("ignore")
         library = make()
     lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in library["forms"])
-    text = f'{{"format":1,"forms":[\n{lines}\n]}}\n'
+    values = json.dumps(library["values"], separators=(",", ":"))
+    text = f'{{"format":1,"values":{values},"forms":[\n{lines}\n]}}\n'
     if "--check" in sys.argv:
         return int(LIBRARY.read_text(encoding="utf-8") != text)
     LIBRARY.write_text(text, encoding="utf-8")

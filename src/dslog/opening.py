@@ -6,7 +6,7 @@ from typing import Literal
 from dslog.capture.forms import read_capture
 from dslog.capture.tracking import TrackingStore
 from dslog.config import Config
-from dslog.reuse.library import numpy_library
+from dslog.reuse.library import depends_on_values, numpy_library
 from dslog.reuse.predictor import Predictor
 
 
@@ -20,5 +20,7 @@ def open_store(
     on Spark.
     """
     config = Config.from_environment()
-    reuse = Predictor(config.reuse_after, config.reuse_probes, numpy_library)
+    reuse = Predictor(
+        config.reuse_after, config.reuse_probes, numpy_library, on_values=depends_on_values
+    )
     return TrackingStore(path, mode, read_capture=read_capture, reuse=reuse, spark=spark)

@@ -14,7 +14,7 @@ from dslog.reuse.expressions import Sizes
 from dslog.reuse.form import Refused
 from dslog.reuse.keys import read_key, variants
 from dslog.reuse.knowledge import General
-from dslog.reuse.library import numpy_library
+from dslog.reuse.library import depends_on_values, numpy_library
 from dslog.reuse.same import same_lineages
 from dslog.store.arguments import canonical_args
 
@@ -91,6 +91,28 @@ def test_the_script_makes_what_is_shipped(start):
         key = variants(name, canonical_args(entry.args), forms[0].seen[0])[0].key
         shipped = General.from_json(numpy_library()[key].content).forms
         assert [replace(form, trusted=True) for form in forms] == list(shipped), key
+
+
+def test_functions_on_values_are_those_of_the_rules():
+    assert all(depends_on_values(f"numpy.{name}") for name in make_library().on_values())
+
+
+def test_functions_on_values_are_reused_for_the_same_arrays_only(store):
+    """Two sorted arrays look like a copy; of numpy.sort it is known that this means nothing."""
+    assert depends_on_values("numpy.median")
+    for name in "ABC":
+        store.array(name, (9,))
+        store.array(f"{name}s", (9,))
+    for name in "AB":
+        done = store.register_operation("numpy.sort", [name], [f"{name}s"], lambda c: [c])
+        assert done.reused is None
+    for reuse in (None, True):
+        with pytest.raises(dslog.CaptureError, match="depends on the values"):
+            store.register_operation("numpy.sort", ["C"], ["Cs"], reuse=reuse)
+    store.array("again", (9,))
+    assert store.register_operation("numpy.sort", ["A"], ["again"]).reused == "base_sig"
+    (stats,) = store.reuse_stats()
+    assert any("depends on values" in line for s in stats.signatures for line in s.formulas)
 
 
 def test_a_first_call_hits(store):

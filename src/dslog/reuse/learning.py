@@ -62,6 +62,7 @@ class Learner:
     agreeing: int
     catalog: Catalog
     transaction: Transaction
+    values: bool = False  # it is known that the lineage depends on values
     judged: bool = False
 
     def learn(self, seen: Observation) -> None:
@@ -69,7 +70,7 @@ class Learner:
         self._learn_base(seen)
         family = family_of(seen.request)
         stored = self.catalog.signature(FIRST, family.key)
-        first = FirstCalls() if stored is None else FirstCalls.from_json(stored.content)
+        first = FirstCalls.from_json(stored.content) if stored else FirstCalls(values=self.values)
         if not first.values and not self._learn_dim(seen, family, first):
             for variant in gen_variants(seen.request):
                 self._learn_general(variant, seen, family, first)

@@ -1,5 +1,8 @@
 """Ready signatures for numpy's structured functions, so that a first call hits too.
 
+The library also names the functions of numpy whose lineage depends on values: what a few calls
+have in common says nothing about the next one.
+
 They were generated from the capture rules and verified at many shapes by
 ``scripts/make_reuse_library.py``; a test verifies them again.
 """
@@ -28,8 +31,26 @@ SOURCE = "library"
 @lru_cache(maxsize=1)
 def numpy_library() -> Mapping[str, Signature]:
     """Return the signatures by key; the keys hold numpy's names without ``numpy.``."""
+    return MappingProxyType(read_library(_shipped()))
+
+
+def depends_on_values(name: str) -> bool:
+    """Whether an operation is one of numpy's whose lineage depends on values.
+
+    >>> depends_on_values("numpy.sort"), depends_on_values("numpy.flip"), depends_on_values("sort")
+    (True, False, False)
+    """
+    return name.startswith(PREFIX) and name.removeprefix(PREFIX) in _on_values()
+
+
+@lru_cache(maxsize=1)
+def _on_values() -> frozenset[str]:
+    return frozenset(_shipped()["values"])
+
+
+def _shipped() -> Json:
     text = resources.files("dslog.reuse").joinpath("library.json").read_text(encoding="utf-8")
-    return MappingProxyType(read_library(json.loads(text)))
+    return json.loads(text)
 
 
 def read_library(item: Json, source: str = SOURCE) -> dict[str, Signature]:

@@ -69,12 +69,14 @@ class Predictor:
     """Reuse for a store; see :class:`dslog.store.seams.Reuse`.
 
     ``agreeing`` is the paper's m: how many further calls must agree before a mapping is permanent.
-    ``probes`` is the number of output cells that are compared. ``library`` has ready signatures.
+    ``probes`` is the number of output cells that are compared. ``library`` has ready signatures;
+    ``on_values`` says of which operations nothing but the same arrays may be reused.
     """
 
     agreeing: int = 1
     probes: int = 8
     library: Callable[[], Mapping[str, Signature]] = dict
+    on_values: Callable[[str], bool] = lambda _: False
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
 
     def answer(self, request: Request, catalog: Catalog) -> Answer | None:
@@ -103,7 +105,8 @@ class Predictor:
     def learn(self, seen: Observation, catalog: Catalog, transaction: Transaction) -> None:
         """Take note of what a capture gave, in the transaction that stores it."""
         if seen.request.pairs:
-            Learner(self.agreeing, catalog, transaction).learn(seen)
+            values = self.on_values(seen.request.name)
+            Learner(self.agreeing, catalog, transaction, values=values).learn(seen)
 
     def stats(self, catalog: Catalog) -> Sequence[OperationReuse]:
         """Say per operation what was reused."""
@@ -119,7 +122,8 @@ class Predictor:
             yield Candidate(BASE, known.key, exact.bodies, exact.seconds)
         stored = catalog.signature(FIRST, family_of(request).key)
         first = FirstCalls() if stored is None else FirstCalls.from_json(stored.content)
-        if first.values:
+        if first.values or self.on_values(request.name):
+            refused.append("it depends on the values of its inputs, which are others")
             return
         known = catalog.signature(DIM, dim_key(request))
         if known is not None and (known.state == PERMANENT or request.reuse):

@@ -38,7 +38,7 @@ def describe(signature: Signature, agreeing: int = 1) -> SignatureInfo:
     if signature.kind == GEN or (signature.kind == TRACKED and signature.content):
         lines = tuple(_lines(signature, args, agreeing))
     elif signature.kind == FIRST and FirstCalls.from_json(signature.content).values:
-        lines = ("depends on values: calls of the same shapes had different lineage",)
+        lines = ("depends on values: only calls on the same arrays are reused",)
     return SignatureInfo(
         signature.kind,
         signature.state,

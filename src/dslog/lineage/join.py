@@ -25,6 +25,7 @@ from dslog.lineage.table import Table
 
 I64 = npt.NDArray[np.int64]
 _FEW_PAIRS = 64  # boxes times rows
+_INTERLEAVED = 4  # folded rows that likely lie between each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ def join(table: Table, queries: I64, *, backward: bool) -> Hits:
     q_lo = np.ascontiguousarray(queries[:, :, 0])
     q_hi = np.ascontiguousarray(queries[:, :, 1])
     few = len(table) * len(queries) <= _FEW_PAIRS
+    if not few and len(table) >= _INTERLEAVED and len(table) * len(queries) > table.num_unfolded:
+        table = table.unfolded  # every box would have to look into every fold
     if few and table.levels == 0 and not (backward and table.shares_ref):
         return _every_pair(table, q_lo, q_hi, backward=backward)
     if few and table.levels:  # folds leave out by themselves what does not match

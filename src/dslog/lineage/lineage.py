@@ -35,6 +35,7 @@ _FEW_ROWS = 256
 _MANY_ROWS = 1 << 10
 _BITMAP_CELLS = 1 << 28
 _QUICK_CELLS = 1 << 20  # a bitmap so small is moved sooner than boxes are read off it
+_SPREADS = 4  # times as many cells are a lot to paint for what may be a few boxes
 _CELLS_PER_ROW = 4
 _CELLS_PER_BOX = 256  # what joining a box costs, in cells of a bitmap
 
@@ -181,7 +182,10 @@ class Lineage:
         return {}
 
     def _follow(self, cells: CellSet, asked: Shape, given: Shape, *, backward: bool) -> CellSet:
-        painted = cells.is_painted and math.prod(asked) <= _QUICK_CELLS
+        size = math.prod(asked)
+        painted = cells.is_painted and size <= _QUICK_CELLS
+        if painted and math.prod(given) > _SPREADS * size:
+            painted = False
         if painted or cells.is_bitmap or self._is_scattered(cells):
             along = backward == (self.orientation == "backward")
             bits = apply_bitmap(self.terms, asked, given, cells.mask(), backward=along)

@@ -134,6 +134,16 @@ class Table:
         return Table.plain(self.num_out, self.num_in, rows, ref)
 
     @cached_property
+    def num_unfolded(self) -> float:
+        """Rows without folds."""
+        return float(np.prod(self.count.astype(float), axis=1).sum()) if self.levels else len(self)
+
+    @cached_property
+    def unfolded(self) -> Table:
+        """The same without folds, worked out once."""
+        return self.unfold()
+
+    @cached_property
     def bounds(self) -> tuple[I64, I64, I64, I64]:
         """Per row, the box that holds it: out_lo, out_hi, in_lo, in_hi, all absolute."""
         if self.levels == 0:

@@ -19,10 +19,12 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into .venv (a few minutes the first time, PySpark is large)..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 \
 	  --constraint constraints.txt --editable '.[dev]'
+	@echo "Compiling (half a minute, once)..."
+	@$(BIN)/python scripts/compile_kernels.py
 	@touch $@
 	@echo "Done. Try: make demo"
 
-demo: setup ## show dslog on a small pipeline
+demo: setup ## trace a wrong pixel, an odd average and a lost row to their causes (a minute)
 	$(BIN)/dslog demo
 
 test: setup ## run the tests and doctests

@@ -172,7 +172,8 @@ def test_query_of_nothing_and_of_a_scalar(lines, store):
 
 def test_a_superset_says_so(lines, run, store):
     found = lines("query", store, "guess", "image", "-c", "0, 0")
-    assert found[0].endswith("6 of 6 cells, not exact: some lineage on the way is a superset, or an estimate")
+    label = "not exact: some lineage on the way is a superset, or an estimate"
+    assert found[0].endswith(f"6 of 6 cells, {label}")
     assert run("query", store, "guess", "image", "--json").json["exact"] is False
     assert "backward (not exact)" in lines("explain", store, "guess", "image")[2]
 

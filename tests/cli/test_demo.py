@@ -70,30 +70,48 @@ def test_the_pipeline_gives_what_numpy_gives(small):
         np.testing.assert_array_equal(np.asarray(ours), plain, err_msg=name)
 
 
-def test_flights(small, spark, tmp_path):
-    with dslog.open(":memory:") as store:
-        found = flights_part.run_flights(store, tmp_path, SAY.append)
-        table = flights_part.load_flights()
+@pytest.fixture(scope="module")
+def flown(spark, tmp_path_factory):
+    """The flights part, run once on a small table: store, table and what was found."""
+    table = few_flights(np.random.default_rng(0))
+    with pytest.MonkeyPatch.context() as patch, dslog.open(":memory:") as store:
+        patch.setattr(flights_part, "load_flights", lambda: table)
+        scratch = tmp_path_factory.mktemp("flights")
+        yield store, table, flights_part.run_flights(store, scratch, SAY.append)
+
+
+def test_flights(flown):
+    _, table, found = flown
     assert found.rows == 600
     assert found.cause == 3
     assert found.cause_text == "HA 51 of 2013-01-09, JFK to HNL"
     assert max(found.delays) == 1272
+    assert found.made_of == len(found.delays)
     assert found.average == pytest.approx(np.mean(found.delays))
     assert found.without < 30 < found.average
-    assert found.touched.count == 3
-    assert [size.step for size in found.sizes] == ["arrived", "delays"]
+    assert [source.array for source in found.why.sources] == ["flights"]
+    assert [size.step for size in found.sizes] == ["arrived", "joined", "delays"]
     assert found.sizes[0].pairs == found.arrived * table.shape[1]
+    assert all(size.raw > size.dslog for size in found.sizes)
 
 
-def test_averages_come_from_exactly_the_rows_pandas_groups(small, spark, tmp_path, monkeypatch):
-    table = flights_part.load_flights()
-    kept = table[table.arr_delay.notna()]
-    monkeypatch.setattr(flights_part, "load_flights", lambda: table)
-    with dslog.open(":memory:") as store:
-        flights_part.run_flights(store, tmp_path, SAY.append)
-        for group, (_, rows) in enumerate(kept.groupby(["carrier", "month"])):
-            found = store.prov_query(["delays", "arrived", "flights"], (group, 2))
-            assert found.indices().tolist() == [[row, 3] for row in rows.index]
+def test_a_flight_that_never_arrived_is_dropped_by_dropna(flown):
+    store, table, found = flown
+    assert found.vanished == 0
+    assert found.dropped.operation.name == "dropna"
+    for row in np.flatnonzero(table.arr_delay.isna())[::10].tolist():
+        assert store.dropped("flights", row).operation.name == "dropna"
+    assert not store.dropped("flights", found.cause)
+
+
+def test_averages_come_from_exactly_the_rows_pandas_groups(flown):
+    store, table, _ = flown
+    names = {"AA": "American", "HA": "Hawaiian", "UA": "United"}
+    kept = table[table.arr_delay.notna()].assign(name=lambda t: t.carrier.map(names))
+    column = table.columns.get_loc("arr_delay")
+    for group, (_, rows) in enumerate(kept.groupby(["name", "month"])):
+        found = store.backward("delays", (group, 2), to="flights")
+        assert found.indices().tolist() == [[row, column] for row in rows.index]
 
 
 class Page(HTMLParser):
@@ -120,19 +138,29 @@ def test_demo_command(small, spark, run, tmp_path):
     result = run("demo", "--to", tmp_path / "out")
     assert result.code == 0, result.err
     assert "about a minute" in result.err
-    for words in ("One wrong pixel", "exactly those that are NaN", "1,272 minutes late"):
+    for words in (
+        "One wrong pixel",
+        "exactly those that are NaN",
+        "final has 9 NaNs, which began in photo[11, 23, 1]",
+        "1,272 minutes late",
+        "flights[0, :] is dropped by dropna",
+    ):
         assert words in " ".join(result.out.split())
     text = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     page = Page(text)
     assert page.stack == []
     assert len(page.links) == 4
     assert all(link.startswith("data:image/png;base64,") for link in page.links)
-    assert "$" not in text
-    commands = re.findall(r"^  dslog (.*)$", result.out, re.MULTILINE)
-    assert len(commands) == 3
+    assert not re.search(r"\$\w", text)
+    commands = re.findall(r"^  (?:\$ )?dslog (.*)$", result.out, re.MULTILINE)
+    assert len(commands) == 6
+    shown = {" ".join(line.split()) for line in result.out.splitlines()}
     for line in commands:
         arguments = [part.strip("'") for part in re.findall(r"'[^']*'|\S+", line)]
-        assert run(*arguments).code == 0, line
+        again = run(*arguments)
+        assert again.code == 0, line
+        if arguments[0] in ("first-nan", "why", "dropped"):  # says what the demo said
+            assert {" ".join(line.split()) for line in again.out.splitlines()} <= shown
     assert run("verify", tmp_path / "out" / "store").code == 0
 
 
@@ -140,7 +168,8 @@ def test_demo_as_json_and_into_a_full_directory(small, spark, run, tmp_path):
     result = run("demo", "--to", tmp_path / "out", "--json")
     assert result.err == ""
     assert result.json["photo"]["touched_exactly_nans"] is True
-    assert len(result.json["sizes"]) == 8
+    assert result.json["flights"]["dropped_by"] == "dropna"
+    assert len(result.json["sizes"]) == 9
     again = run("demo", "--to", tmp_path / "out")
     assert again.code == 1
     assert "give a new or empty directory" in again.err
@@ -155,6 +184,7 @@ def test_missing_data_says_what_to_install(monkeypatch):
 def test_real_data_is_what_the_demo_says():
     assert sources.load_photo().shape == (427, 640, 3)
     assert sources.load_flights().shape == (336_776, 19)
+    assert sources.load_airlines().columns.tolist() == ["carrier", "name"]
 
 
 def test_png_is_what_an_image_library_reads():

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from dslog.cli.command import TRY, command
 from dslog.cli.printer import Printer, Report
-from dslog.cli.tables import listing
+from dslog.cli.tables import indented, listing
 from dslog.cli.wording import size_text
 from dslog.errors import StoreError
 
@@ -39,19 +39,15 @@ class Shown(Report):
     seconds: float
 
     def text(self) -> Iterator[RenderableType]:
-        """Give both findings, the sizes, and where to go on."""
-        from dslog.cli.demo import findings
+        """Give the findings, the sizes, and where to go on."""
+        from dslog.cli.demo.findings import findings
 
-        yield from _finding(
-            "One wrong pixel",
-            findings.photo_question(self.photo),
-            findings.photo_answer(self.photo),
-        )
-        yield from _finding(
-            "One odd average",
-            findings.flights_question(self.flights),
-            findings.flights_answer(self.flights),
-        )
+        for finding in findings(self.photo, self.flights, str(self.store)):
+            yield from _heading(finding.title)
+            for paragraph in (finding.question, finding.answer):
+                yield Text("\n".join(_folded(paragraph)))
+            yield Text(f"\n  $ {finding.command}", style="cyan")
+            yield indented(finding.printed)
         yield from _heading("What the lineage takes")
         yield _size_table([*self.photo.sizes, *self.flights.sizes])
         yield from _heading("Look and ask")
@@ -59,9 +55,7 @@ class Shown(Report):
         yield Text(f"  {self.page.resolve().as_uri()}")
         yield Text(f"  dslog ls {self.store}")
         yield Text(f"  dslog query {self.store} final photo --backward --cells '{wrong}'")
-        yield Text(
-            f"  dslog explain {self.store} delays arrived flights --cells '{self.flights.group}, 2'"
-        )
+        yield Text(f"  dslog impact {self.store} flights --cells '{self.flights.cause}, arr_delay'")
         yield Text(f"\nDone in {self.seconds:.0f} s.", style="dim")
 
     def data(self) -> Mapping[str, object]:
@@ -82,9 +76,11 @@ class Shown(Report):
             "flights": {
                 "group": flights.group,
                 "average": flights.average,
-                "made_it": flights.made_it.count,
+                "made_it": flights.made_of,
                 "cause": flights.cause,
                 "without": flights.without,
+                "vanished": flights.vanished,
+                "dropped_by": flights.dropped.operation.name if flights.dropped.operation else None,
                 "query_seconds": flights.query_seconds,
                 "spark_seconds": flights.spark_seconds,
             },
@@ -102,8 +98,8 @@ def demo(
 ) -> Report:
     """Trace one wrong pixel of a photo and one odd average of a table to their causes.
 
-    The photo goes through numpy, the table through Spark in this machine. Leaves a store to ask and
-    a page to look at, by default in a temporary directory.
+    Then ask where a row went. The photo goes through numpy, the table through Spark in this
+    machine. Leaves a store to ask and a page to look at, by default in a temporary directory.
     """
     begun = perf_counter()
     directory = _directory(to)
@@ -114,7 +110,7 @@ def demo(
     from dslog.opening import open_store
 
     store, page = directory / "store", directory / "index.html"
-    with open_store(store) as opened, tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, open_store(store) as opened:
         photo = run_photo(opened, printer.say)
         flights = run_flights(opened, Path(scratch), printer.say)
     write_page(page, photo, flights, store)
@@ -132,12 +128,6 @@ def _directory(to: Path | None) -> Path:
 
 def _heading(text: str) -> Iterator[RenderableType]:
     yield Text(f"\n{text}", style="bold")
-
-
-def _finding(title: str, question: str, answer: str) -> Iterator[RenderableType]:
-    yield from _heading(title)
-    for paragraph in (question, answer):
-        yield Text("\n".join(_folded(paragraph)))
 
 
 def _folded(text: str) -> list[str]:

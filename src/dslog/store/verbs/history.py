@@ -28,7 +28,11 @@ class Call:
     edges: tuple[Edge, ...]
 
     def __str__(self) -> str:
-        args = {name: value for name, value in self.args.items() if name != "columns"}
+        args = {
+            name: value
+            for name, value in self.args.items()
+            if name != "columns" and value is not None
+        }
         text = _GIVEN if self.operation is None else call_text(self.name, args)
         return f"{text} of {', '.join(self.inputs)}" if self.inputs else text
 

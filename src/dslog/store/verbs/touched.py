@@ -18,6 +18,7 @@ MOST_VALUES = 1000
 """Values of one array that an answer carries at most."""
 
 _BOXES, _VALUES = 2, 4  # shown
+_LONGEST = 72
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def table_text(arrays: Sequence[Touched]) -> list[str]:
             f"  {touched.array}",
             cells_text(touched.cells, touched.columns) + ("" if touched.cells.exact else " *"),
             values_text(touched.values),
-            "; ".join(touched.made_by) or "given",
+            cut_text("; ".join(touched.made_by) or "given"),
         )
         for touched in arrays
     ]
@@ -147,6 +148,11 @@ def table_text(arrays: Sequence[Touched]) -> list[str]:
     if all(touched.cells.exact for touched in arrays):
         return lines
     return [*lines, "  * not exact: some lineage on the way is a superset, or an estimate"]
+
+
+def cut_text(text: str) -> str:
+    """Return a text that fits a line."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

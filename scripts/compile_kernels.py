@@ -1,0 +1,46 @@
+"""Compile the kernels that most uses need, so that the first one is quick; ``make setup`` runs it.
+
+Numba keeps what it compiled beside the sources. What is missing here is compiled when it is needed.
+"""
+
+import numpy as np
+
+import dslog
+from dslog.cli.demo.photo import run_photo
+from dslog.cli.demo.sizes import measure_steps
+from dslog.engine.daemon import rehearse
+
+ROWS, GROUPS = 20_000, 50
+
+
+def main() -> None:
+    """Do in small what a first use would do."""
+    rehearse()
+    with dslog.open(":memory:") as store:
+        run_photo(store, lambda _: None)
+    with dslog.open(":memory:") as store:
+        run_table(store)
+
+
+def run_table(store: dslog.Store) -> None:
+    """Group and sort the rows of a table, and ask."""
+    random = np.random.default_rng(0)
+    for name, length in {"rows": ROWS, "groups": GROUPS, "sorted": GROUPS}.items():
+        store.array(name, (length, 2))
+    group_of = np.sort(random.integers(0, GROUPS, ROWS))
+    grouped = np.stack([group_of, random.permutation(ROWS)], axis=1)
+    ordered = np.stack([np.arange(GROUPS), random.permutation(GROUPS)], axis=1)
+    for name, in_, out, pairs in (
+        ("group", "rows", "groups", grouped),
+        ("sort", "groups", "sorted", ordered),
+    ):
+        of_both = [np.insert(pairs, [1, 2], [column, column], axis=1) for column in (0, 1)]
+        store.register_operation(name, [in_], [out], np.concatenate(of_both))
+    store.why("sorted", (3, 1))
+    store.impact("rows", (3, 1))
+    store.dropped("rows", 3)
+    measure_steps(store, {"groups", "sorted"})
+
+
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -64,6 +64,21 @@ class Candidate:
     new: Signature | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a signature does not answer a call."""
+
+    reason: str
+    signature: Signature | None = None
+
+    def count(self, catalog: Catalog) -> None:
+        """Take note of a call that is not going to be captured either."""
+        if self.signature is not None:
+            with catalog.transaction() as transaction:
+                now = catalog.signature(self.signature.kind, self.signature.key) or self.signature
+                transaction.put_signature(replace(now, refusals=now.refusals + 1))
+
+
 @dataclass(frozen=True)
 class Predictor:
     """Reuse for a store; see :class:`dslog.store.seams.Reuse`.
@@ -83,7 +98,7 @@ class Predictor:
         """Return lineage for this call, or None to have it captured."""
         if not request.pairs:
             return None
-        refused: list[str] = []
+        refused: list[Refusal] = []
         for candidate in self._candidates(request, catalog, refused):
             if request.captures is not None and not self._is_confirmed(candidate, request):
                 return None
@@ -96,9 +111,10 @@ class Predictor:
                 new=candidate.new,
             )
         if request.captures is None and refused:
+            refused[0].count(catalog)
             raise CaptureError(
                 f"operation {request.name!r} has no capture, and what is known of it does not "
-                f"apply: {refused[0]}. Give capture=[...], one per (output, input) pair"
+                f"apply: {refused[0].reason}. Give capture=[...], one per (output, input) pair"
             )
         return None
 
@@ -113,7 +129,7 @@ class Predictor:
         return statistics(catalog.signatures(), self.agreeing)
 
     def _candidates(
-        self, request: Request, catalog: Catalog, refused: list[str]
+        self, request: Request, catalog: Catalog, refused: list[Refusal]
     ) -> Iterator[Candidate]:
         """Give what can answer, most specific first; reasons of what can't go to ``refused``."""
         known = catalog.signature(BASE, base_key(request))
@@ -123,7 +139,7 @@ class Predictor:
         stored = catalog.signature(FIRST, family_of(request).key)
         first = FirstCalls() if stored is None else FirstCalls.from_json(stored.content)
         if first.values or self.on_values(request.name):
-            refused.append("it depends on the values of its inputs, which are others")
+            refused.append(Refusal("it depends on the values of its inputs, which are others"))
             return
         known = catalog.signature(DIM, dim_key(request))
         if known is not None and (known.state == PERMANENT or request.reuse):
@@ -166,12 +182,15 @@ class Predictor:
         signature: Signature,
         sizes: Sizes,
         request: Request,
-        refused: list[str],
+        refused: list[Refusal],
         new: Signature | None,
     ) -> Iterator[Candidate]:
         general = General.from_json(signature.content)
-        lineages = apply_forms(general, sizes, self.agreeing, refused, eager=bool(request.reuse))
-        if lineages is not None:
+        reasons: list[str] = []
+        lineages = apply_forms(general, sizes, self.agreeing, reasons, eager=bool(request.reuse))
+        if lineages is None:
+            refused += [Refusal(reason, signature) for reason in reasons]
+        else:
             cells = sum(math.prod(shape) for shape in sizes.outputs)
             yield Candidate(GEN, signature.key, lineages, general.saving(cells), new)
 
@@ -193,7 +212,7 @@ class Predictor:
 
 
 def apply_forms(
-    general: General, sizes: Sizes, agreeing: int, refused: list[str], *, eager: bool = False
+    general: General, sizes: Sizes, agreeing: int, reasons: list[str], *, eager: bool = False
 ) -> Lineages | None:
     """Return what the first form that applies gives; forms that apply must not differ.
 
@@ -207,7 +226,7 @@ def apply_forms(
         answer = form.apply(sizes, enough)
         if not isinstance(answer, Refused):
             return answer
-        refused.append(answer.reason)
+        reasons.append(answer.reason)
     if general.forms and not forms:
-        refused.append("too few calls have confirmed its formula")
+        reasons.append("too few calls have confirmed its formula")
     return None

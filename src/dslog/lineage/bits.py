@@ -127,7 +127,8 @@ def decode_text(spec: Spec, n: int) -> I64:
 def _plane(values: I64, k: int, *, pad: bool = False) -> U8:
     size = -(-len(values) // 8) * 8 if pad else len(values)
     out = np.zeros(size, np.uint8)
-    out[: len(values)] = (values >> (8 * k)) & 255
+    little = np.ascontiguousarray(values, "<i8")
+    out[: len(values)] = little.view(np.uint8)[k::8]
     return out
 
 

@@ -131,9 +131,11 @@ def _heading(text: str) -> Iterator[RenderableType]:
 
 
 def _folded(text: str) -> list[str]:
+    from shutil import get_terminal_size
     from textwrap import wrap
 
-    return wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    width = min(_WIDTH, get_terminal_size().columns)
+    return wrap(text, width, initial_indent="  ", subsequent_indent="  ")
 
 
 def _size_table(sizes: Sequence["Size"]) -> RenderableType:

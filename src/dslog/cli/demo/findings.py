@@ -42,7 +42,7 @@ def findings(photo: Photo, flights: Flights, store: str) -> Iterator[Finding]:
         "One flight that vanished",
         f"Row {flights.vanished:,} of the flights, {flights.vanished_text}, is in no average. "
         f"Where did it go?",
-        "A step drops a row when it takes other rows of its table, but nothing of this one.",
+        row_answer(flights),
         f"dslog dropped {store} flights {flights.vanished}",
         str(flights.dropped),
         ("flights", *(size.step for size in flights.sizes)),
@@ -91,4 +91,13 @@ def flights_answer(flights: Flights) -> str:
         f"{flights.query_seconds * 1000:.1f} ms. One stands out: row {flights.cause:,}, "
         f"{flights.cause_text}, was {max(flights.delays):,.0f} minutes late. Without it the "
         f"average would be {flights.without:.1f}."
+    )
+
+
+def row_answer(flights: Flights) -> str:
+    """Return which step dropped the row."""
+    ending = flights.dropped.endings[0]
+    return (
+        f"{ending.text} dropped it: nothing of {', '.join(ending.outputs)} was made of this row, "
+        f"because it never arrived and has no arr_delay."
     )

@@ -116,11 +116,10 @@ def first_cells(cells: CellSet, most: int) -> npt.NDArray[np.int64]:
 
 def cells_text(cells: CellSet, columns: Sequence[str] = ()) -> str:
     """Return cells as numpy indices; many boxes are counted instead."""
-    boxes = cells.boxes[:_BOXES].tolist()
+    few = cells.num_boxes <= _BOXES
+    boxes = cells.boxes[: _BOXES if few else 1].tolist()
     text = "; ".join(box_text(box, cells.shape, columns) for box in boxes)
-    if cells.num_boxes <= _BOXES:
-        return text or "none"
-    return f"{text}; ... {counted(cells.count, 'cell')}"
+    return (text or "none") if few else f"{text}; ... {counted(cells.count, 'cell')}"
 
 
 def values_text(values: Sequence[object] | None) -> str:

@@ -122,7 +122,7 @@ def first_nan(array: str, history: History, kept: KeptValues, load: Load) -> Fir
     if start is None:
         raise NotFoundError(
             f"no values of {array!r} are known: track its inputs with keep_values=True, or hold on "
-            f"to the tracked array itself"
+            f"to the tracked array itself; tables are kept by a store in a directory alone"
         )
     asked = describe(array, start, history, kept)
     walk = plan_reach(array, Direction.BACKWARD, history.catalog)

@@ -16,110 +16,19 @@ import argparse
 import os
 import shutil
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import dslog
+from dslog.bench.scale import GAP, MILLION, WIDTH, elementwise, fill, write_sorted
+from dslog.bench.watching import Watched, watch
 from dslog.query.explain import Explanation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-WIDTH = 1000
-MILLION = 1_000_000
-GAP = 1009  # one pair in so many is missing
-
-
-@dataclass
-class Measured:
-    """What running something took; memory in bytes, at its highest."""
-
-    seconds: float
-    cpu: float
-    jvm: int
-    workers: int
-    result: object
-
-    def line(self, name: str, rows: int) -> str:
-        """One line of the table."""
-        each = self.seconds / rows * MILLION
-        cpu = self.cpu / rows * MILLION
-        return (
-            f"{name:34} {rows / MILLION:6.0f}M {self.seconds:8.1f} s {each:7.3f} s/M "
-            f"{cpu:7.3f} cpu s/M   JVM {self.jvm / 2**20:6,.0f} MB   "
-            f"workers {self.workers / 2**20:6,.0f} MB"
-        )
-
-
-def processes() -> dict[int, tuple[int, float, int, str]]:
-    """Parent, CPU seconds, resident bytes and program of every process."""
-    tick, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-    found = {}
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            stat = (path / "stat").read_text()
-        except OSError:
-            continue
-        name = stat[stat.index("(") + 1 : stat.rindex(")")]
-        rest = stat[stat.rindex(")") + 2 :].split()
-        used = sum(map(int, rest[11:15])) / tick
-        found[int(path.name)] = (int(rest[1]), used, int(rest[21]) * page, name)
-    return found
-
-
-def ours() -> tuple[float, int, int]:
-    """CPU seconds and resident bytes of what this process started: the JVM, and the workers."""
-    table = processes()
-    cpu, jvm, workers = 0.0, 0, 0
-    for pid, (_, used, resident, name) in table.items():
-        at = pid
-        while at and at != os.getpid():
-            at = table[at][0] if at in table else 0
-        if at:
-            cpu += used
-            if pid != os.getpid():
-                jvm, workers = (
-                    (jvm + resident, workers) if name == "java" else (jvm, workers + resident)
-                )
-    return cpu, jvm, workers
-
-
-def measure(run: Callable[[], object]) -> Measured:
-    """Run something and watch it."""
-    peak = [0, 0]
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.wait(0.2):
-            _, jvm, workers = ours()
-            peak[:] = [max(peak[0], jvm), max(peak[1], workers)]
-
-    thread = threading.Thread(target=watch, daemon=True)
-    before, _, _ = ours()
-    thread.start()
-    started = time.perf_counter()
-    try:
-        result = run()
-    finally:
-        seconds = time.perf_counter() - started
-        done.set()
-        thread.join()
-    return Measured(seconds, ours()[0] - before, peak[0], peak[1], result)
-
-
-def elementwise(spark: SparkSession, rows: int) -> tuple[DataFrame, tuple[int, int]]:
-    """About so many pairs of one cell with itself, in order."""
-    numbers = spark.range(0, rows * GAP // (GAP - 1)).where(f"id % {GAP} != 7")
-    height = rows * GAP // (GAP - 1) // WIDTH + 1
-    row, column = f"id div {WIDTH}", f"id % {WIDTH}"
-    frame = numbers.selectExpr(f"{row} as b0", f"{column} as b1", f"{row} as a0", f"{column} as a1")
-    return frame, (height, WIDTH)
 
 
 def permutation(spark: SparkSession, rows: int) -> DataFrame:
@@ -139,29 +48,30 @@ def permutation(spark: SparkSession, rows: int) -> DataFrame:
     return frame.selectExpr(f"x * {low} + y as b0", "a0")
 
 
-def write_sorted(frame: DataFrame, to: Path) -> int:
-    """The baseline: partition and sort by output cells, write Parquet; return its bytes."""
-    outputs, inputs = (sorted(c for c in frame.columns if c.startswith(side)) for side in "ba")
-    ordered = frame.repartitionByRange(*outputs).sortWithinPartitions(*outputs, *inputs)
-    ordered.write.mode("overwrite").parquet(str(to))
-    return sum(path.stat().st_size for path in to.rglob("*.parquet"))
-
-
 def stored(scratch: Path, frame: DataFrame, shape: tuple[int, ...]) -> dslog.Store:
     """Compress into a fresh store."""
     shutil.rmtree(scratch / "store", ignore_errors=True)
     store = dslog.open(scratch / "store")
-    store.array("A", shape)
-    store.array("B", shape)
-    store.lineage("B", "A", frame)
+    fill(store, frame, shape)
     return store
+
+
+def line(run: Watched, name: str, rows: int) -> str:
+    """One line of the table."""
+    each = run.seconds / rows * MILLION
+    cpu = run.cpu / rows * MILLION
+    return (
+        f"{name:34} {rows / MILLION:6.0f}M {run.seconds:8.1f} s {each:7.3f} s/M "
+        f"{cpu:7.3f} cpu s/M   JVM {run.jvm / 2**20:6,.0f} MB   "
+        f"workers {run.workers / 2**20:6,.0f} MB"
+    )
 
 
 def bench_elementwise(spark: SparkSession, scratch: Path, rows: int, *, baseline: bool) -> bool:
     """Compress an elementwise relation, check cells of it; say if it was as quick as Parquet."""
     frame, shape = elementwise(spark, rows)
-    run = measure(lambda: stored(scratch, frame, shape))
-    print(run.line("elementwise: compress and store", rows))
+    run = watch(lambda: stored(scratch, frame, shape))
+    print(line(run, "elementwise: compress and store", rows))
     store = run.result
     assert isinstance(store, dslog.Store)
     (info,) = store.lineages()
@@ -177,8 +87,8 @@ def bench_elementwise(spark: SparkSession, scratch: Path, rows: int, *, baseline
 def bench_permutation(spark: SparkSession, scratch: Path, rows: int, *, baseline: bool) -> bool:
     """Compress a permutation, ask and check it; say if it was as quick as Parquet."""
     frame = permutation(spark, rows)
-    run = measure(lambda: stored(scratch, frame, (rows,)))
-    print(run.line("permutation: compress and store", rows))
+    run = watch(lambda: stored(scratch, frame, (rows,)))
+    print(line(run, "permutation: compress and store", rows))
     store = run.result
     assert isinstance(store, dslog.Store)
     (info,) = store.lineages()
@@ -190,10 +100,10 @@ def bench_permutation(spark: SparkSession, scratch: Path, rows: int, *, baseline
     return quick
 
 
-def compare(name: str, run: Measured, frame: DataFrame, rows: int, scratch: Path) -> bool:
+def compare(name: str, run: Watched, frame: DataFrame, rows: int, scratch: Path) -> bool:
     """Have Spark write the same relation as Parquet; say if compressing was as quick."""
-    plain = measure(lambda: write_sorted(frame, scratch / "plain"))
-    print(plain.line(f"{name}: Spark writes Parquet", rows))
+    plain = watch(lambda: write_sorted(frame, scratch / "plain"))
+    print(line(plain, f"{name}: Spark writes Parquet", rows))
     share, cpu = run.seconds / plain.seconds, run.cpu / plain.cpu
     print(f"    {plain.result:,} bytes; it took {share:.2f} of that time, {cpu:.2f} of that CPU")
     return share <= 1
@@ -217,7 +127,7 @@ def ask_permutation(frame: DataFrame, store: dslog.Store, rows: int) -> None:
     for engine in ("auto", "spark"):
         for name, query in asks:
             for path in (["B", "A"], ["A", "B"]):
-                run = measure(lambda q=query, p=path, e=engine: store.explain(p, q, engine=e))
+                run = watch(lambda q=query, p=path, e=engine: store.explain(p, q, engine=e))
                 report = run.result
                 assert isinstance(report, Explanation)
                 (step,) = report.steps

@@ -11,6 +11,7 @@ from typing import Any
 from dslog.bench.capture import CaptureRow
 from dslog.bench.latency import LatencyRow
 from dslog.bench.queries import QueryRow
+from dslog.bench.scale import ScaleRow
 from dslog.bench.storage import StorageRow
 from dslog.bench.timing import Spread
 from dslog.errors import DslogError
@@ -32,6 +33,7 @@ class Results:
     latency: list[LatencyRow] = field(default_factory=list)
     queries: list[QueryRow] = field(default_factory=list)
     capture: list[CaptureRow] = field(default_factory=list)
+    scale: list[ScaleRow] = field(default_factory=list)
     coverage: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -48,6 +50,7 @@ class Results:
             latency=[LatencyRow(**row) for row in data["latency"]],
             queries=[_query_row(row) for row in data["queries"]],
             capture=[CaptureRow(**row) for row in data["capture"]],
+            scale=[ScaleRow(**row) for row in data["scale"]],
             coverage=data["coverage"],
         )
 

@@ -19,12 +19,13 @@ from dslog.bench.machine import describe_machine
 from dslog.bench.queries import ENGINES, FEW, groups, query_table
 from dslog.bench.report.page import write_report
 from dslog.bench.results import Results
+from dslog.bench.scale import scale_table
 from dslog.bench.scratch import Scratch, scratch_space
 from dslog.bench.sizes import Sizes
 from dslog.bench.storage import storage_table
 from dslog.errors import DslogError
 
-EXPERIMENTS = ("storage", "latency", "queries", "capture", "coverage")
+EXPERIMENTS = ("storage", "latency", "queries", "capture", "coverage", "spark")
 REPORT, RESULTS = "report.html", "results.json"
 _OPERATIONS, _FORMATS = 14, 9
 
@@ -116,8 +117,10 @@ def _experiment(
         results.queries.extend(query_table(sizes, inputs, space, tick))
     elif name == "capture":
         results.capture.extend(capture_table(tick))
-    else:
+    elif name == "coverage":
         results.coverage.update(coverage_table(sizes, tick))
+    else:
+        results.scale.extend(scale_table(sizes, space, tick))
     tick("done")
 
 
@@ -130,6 +133,8 @@ def expected_ticks(name: str, sizes: Sizes, inputs: Inputs) -> int:
     if name == "queries":
         engines = len(ENGINES) if sizes.every_engine else len(FEW)
         return sum(len(group.makers) for group in groups(sizes, inputs)) * (engines + 1) + 1
+    if name == "spark":
+        return len(sizes.scale) + 2
     return (len(CAPTURED) if name == "capture" else 136) + 1
 
 

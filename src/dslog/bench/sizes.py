@@ -38,6 +38,7 @@ class Sizes:
     max_pairs: int  # the largest relation that a random workflow may have
     coverage_runs: int  # calls of every numpy operation
     coverage_step: int  # every so manieth operation of the 136
+    scale: tuple[int, ...]  # pairs that Spark compresses
 
 
 SMOKE = Sizes(
@@ -63,6 +64,7 @@ SMOKE = Sizes(
     max_pairs=60_000,
     coverage_runs=5,
     coverage_step=15,
+    scale=(),
 )
 QUICK = Sizes(
     name="quick",
@@ -87,6 +89,7 @@ QUICK = Sizes(
     max_pairs=2_000_000,
     coverage_runs=7,
     coverage_step=1,
+    scale=(1_000_000, 4_000_000),
 )
 STANDARD = Sizes(
     name="standard",
@@ -111,6 +114,7 @@ STANDARD = Sizes(
     max_pairs=20_000_000,
     coverage_runs=20,
     coverage_step=1,
+    scale=(10_000_000, 40_000_000),
 )
 FULL = Sizes(
     name="full",
@@ -135,6 +139,7 @@ FULL = Sizes(
     max_pairs=60_000_000,
     coverage_runs=20,
     coverage_step=1,
+    scale=(10_000_000, 50_000_000, 200_000_000),
 )
 
 SIZES: dict[SizeName, Sizes] = {s.name: s for s in (SMOKE, QUICK, STANDARD, FULL)}

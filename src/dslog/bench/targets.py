@@ -13,6 +13,7 @@ from dslog.bench.storage import OURS
 STRUCTURED_BYTES = 256
 CAPTURE_SECONDS = 1.0
 CAPTURE_BYTES = 100 << 20
+LINEAR = 1.5  # times the seconds per pair, or the memory, that more pairs may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ def judge(results: Results) -> list[Target]:
         *_queries(results),
         *_coverage(results),
         *_capture(results),
+        *_scale(results),
     ]
 
 
@@ -159,4 +161,26 @@ def _capture(results: Results) -> Iterator[Target]:
         f"{max(r.peak_bytes for r in rows) / 2**20:.1f} MB",
         not slow,
         slow,
+    )
+
+
+def _scale(results: Results) -> Iterator[Target]:
+    rows = results.scale
+    if len(rows) < 2:
+        return
+    first, last = rows[0], rows[-1]
+    each = (last.seconds / last.rows) / (first.seconds / first.rows)
+    memory = max(row.worker_bytes for row in rows) / first.worker_bytes
+    slow = (f"{each:.2f} times the seconds per pair",) if each > LINEAR else ()
+    large = (f"{memory:.2f} times the workers' memory",) if memory > LINEAR else ()
+    yield Target(
+        "relations larger than memory, compressed by Spark",
+        "-",
+        "bounded memory, time linear in pairs",
+        f"{first.rows:,} to {last.rows:,} pairs: {last.seconds / last.rows * 1e6:.2f} s per "
+        f"million, {last.seconds / last.plain_seconds:.2f} of Spark writing Parquet; at most "
+        f"{max(row.worker_bytes for row in rows) / 2**20:,.0f} MB in workers, "
+        f"{max(row.jvm_bytes for row in rows) / 2**20:,.0f} MB in the JVM",
+        not slow and not large,
+        slow + large,
     )

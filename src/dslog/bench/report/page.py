@@ -13,6 +13,7 @@ from dslog.bench.report.queries import queries_section
 from dslog.bench.report.storage import latency_section, storage_section
 from dslog.bench.report.wording import nbytes, seconds
 from dslog.bench.results import Results
+from dslog.bench.scale import HEAP, MASTER
 from dslog.bench.targets import Target, judge
 
 
@@ -39,6 +40,7 @@ def render(results: Results) -> str:
             queries_section(results),
             _capture(results),
             _coverage(results),
+            _scale(results),
             _workflows(),
             _machine(results),
         ]
@@ -106,6 +108,35 @@ def _coverage(results: Results) -> str:
         heading = [str(text) for text in results.coverage["columns"]]
         parts.append(folded("every operation", table(heading, listing)))
     return section("numpy operations: compression and reuse", *parts)
+
+
+def _scale(results: Results) -> str:
+    if not results.scale:
+        return ""
+    rows = [
+        [
+            f"{row.rows:,}",
+            seconds(row.seconds),
+            seconds(row.plain_seconds),
+            f"{row.seconds / row.plain_seconds:.2f}",
+            f"{row.num_rows:,}",
+            nbytes(row.nbytes),
+            nbytes(row.plain_bytes),
+            nbytes(row.worker_bytes),
+            nbytes(row.jvm_bytes),
+        ]
+        for row in results.scale
+    ]
+    heading = ["pairs", "compress + store", "Parquet", "ratio", "rows", "bytes", "Parquet bytes"]
+    return section(
+        "Relations that Spark compresses",
+        paragraph(
+            f"Spark makes an elementwise relation with gaps, on {MASTER} with a heap of {HEAP}, "
+            "and compresses it into a store; beside it, Spark sorts the same relation and writes "
+            "it as Parquet. Memory is the highest resident size."
+        ),
+        table([*heading, "workers", "JVM"], rows),
+    )
 
 
 def _workflows() -> str:

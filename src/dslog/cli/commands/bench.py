@@ -62,7 +62,7 @@ def bench(  # noqa: PLR0913 (a command has as many options as it needs)
     smoke: Annotated[bool, typer.Option("--smoke", hidden=True)] = False,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="An experiment: storage, latency, queries, capture, coverage."),
+        typer.Option(help="An experiment: storage, latency, queries, capture, coverage, spark."),
     ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where the report and results go.")

@@ -42,6 +42,7 @@ class Frame:
         self.table = table
         self._data = data
         self._planned = planned
+        self._saved: str | None = None  # the name its values were kept under
         tracker.due(self)
 
     # what it is
@@ -100,7 +101,7 @@ class Frame:
                 frame, trail = self.data
                 trace(frame, trail)
                 self.tracker.record(self.table)
-                self._save()
+            self._save()
             self.tracker.alive[self.name] = self
 
     def fetch(self, action: Callable[[DataFrame], R]) -> R:
@@ -119,9 +120,12 @@ class Frame:
         return visible(in_order(present(frame, trail), trail))
 
     def _save(self) -> None:
-        """Write the values into the store's folder, if they are to be kept."""
+        """Write the values into the store's folder, once, if they are to be kept."""
         directory = self.tracker.values
-        if self.table.keep and directory is not None:
+        if not self.table.keep or self._saved == self.name or self.tracker.session.closed:
+            return
+        if directory is not None:
+            self._saved = self.name
             path = directory / f"{quote(self.name, safe='')}.parquet"
             self.ordered().write.mode("overwrite").parquet(str(path))
 

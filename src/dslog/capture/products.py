@@ -15,6 +15,7 @@ import numpy as np
 from dslog.compress.encoder import encode_table
 from dslog.compress.folds import fold
 from dslog.compress.provrc import provrc
+from dslog.engine.parts import Part as FilePart
 from dslog.lineage.factor import Factor, Shape, Term
 from dslog.lineage.lineage import Lineage, Orientation
 from dslog.lineage.table import Table
@@ -29,10 +30,12 @@ class RowMap:
 
     ``forward`` says that the table's absolute side is the input, as for a group-by, where each
     input row has one output row. Such a table may give the output's column as well (``pivoted``).
+    With ``parts``, the rows are in part files, and the table's one row stands for them.
     """
 
     table: Table
     forward: bool = False
+    parts: tuple[FilePart, ...] = ()
 
     @property
     def pivoted(self) -> bool:
@@ -52,10 +55,17 @@ class RowMap:
         rows = np.array([[0, count - 1, 0, 0]] if count else np.zeros((0, 4)), np.int64)
         return cls(Table.plain(1, 1, rows, np.full((len(rows), 1), -1)), forward=True)
 
+    @classmethod
+    def in_files(cls, parts: tuple[FilePart, ...], width: int, *, forward: bool = False) -> RowMap:
+        """Make a map whose rows, with ``width`` numbers on their right side, are in part files."""
+        place = np.zeros((1, 2 + 2 * width), np.int64)
+        return cls(Table.plain(1, width, place, np.full((1, width), -1)), forward, parts)
+
     def turned(self) -> RowMap:
         """Return a map of rows in order with the other side as the absolute one."""
         table = self.table
-        if table.levels or (table.ref < 0).any() or not (table.in_lo == table.in_hi).all():
+        plain = not self.parts and not table.levels and (table.ref >= 0).all()
+        if not plain or not (table.in_lo == table.in_hi).all():
             raise AssertionError("only rows in order can be turned")
         shift = table.in_lo
         rows = np.concatenate([table.out_lo + shift, table.out_hi + shift, -shift, -shift], axis=1)
@@ -104,14 +114,21 @@ def _terms(rows: RowMap, columns: Pairs, out_shape: Shape, in_shape: Shape) -> l
         reads = {(c,) for _, c in columns}
         table = _encode_pairs(reads, (in_shape[1],), ())
         others = Factor((1,), (), table)
-        encoded = encode_table(rows.table, in_shape[:1], out_shape)
+        encoded = _encode_rows(rows, in_shape[:1], out_shape)
         return [(*term, others) for term in encoded]
     sides = (in_shape, out_shape) if rows.forward else (out_shape, in_shape)
     pairs = {(i, o) for o, i in columns} if rows.forward else set(columns)
     table = _encode_pairs(pairs, sides[0][1:], sides[1][1:])
     factor = Factor((1,), (1,), table)
-    encoded = encode_table(rows.table, sides[0][:1], sides[1][:1])
+    encoded = _encode_rows(rows, sides[0][:1], sides[1][:1])
     return [(*term, factor) for term in encoded]
+
+
+def _encode_rows(rows: RowMap, out_shape: Shape, in_shape: Shape) -> Sequence[Term]:
+    """Compress a map further; one in part files stays as it is."""
+    if rows.parts:
+        return [(Factor((0,), tuple(range(rows.table.num_in)), rows.table),)]
+    return encode_table(rows.table, out_shape, in_shape)
 
 
 def _encode_pairs(pairs: Iterable[tuple[int, ...]], out_shape: Shape, in_shape: Shape) -> Table:

@@ -44,12 +44,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class BatchCall:
-    """One operation of a batch: lineage per (output, input) pair, outputs outermost."""
+    """One operation of a batch: lineage per (output, input) pair, outputs outermost.
+
+    It may be in stored form already, in files that somebody else wrote.
+    """
 
     name: str
     inputs: Sequence[Draft]
     outputs: Sequence[Draft]
-    lineages: Sequence[Lineage | None]
+    lineages: Sequence[Lineage | Body | None]
     args: Mapping[str, object]
     hit: Hit | None = None
 
@@ -88,7 +91,7 @@ class Batch:
                     self._add(call, bodies, transaction)
 
     def _stage(
-        self, pair: tuple[Draft, Draft], lineage: Lineage | None, cleanup: ExitStack
+        self, pair: tuple[Draft, Draft], lineage: Lineage | Body | None, cleanup: ExitStack
     ) -> Body | None:
         if lineage is None:
             return None
@@ -128,5 +131,5 @@ class Batch:
         transaction.count_hit(hit.kind, hit.key, hit.saved)
 
 
-def _zip(call: BatchCall) -> list[tuple[tuple[Draft, Draft], Lineage | None]]:
+def _zip(call: BatchCall) -> list[tuple[tuple[Draft, Draft], Lineage | Body | None]]:
     return list(zip(call.pairs, call.lineages, strict=True))

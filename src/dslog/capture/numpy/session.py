@@ -21,6 +21,7 @@ from dslog.errors import CaptureError
 from dslog.lineage.factor import Shape
 from dslog.store.batch import Batch, BatchCall, Hit
 from dslog.store.catalog import Catalog
+from dslog.store.files import Files
 from dslog.store.naming import check_name, find_array
 
 PENDING = 256
@@ -46,6 +47,11 @@ class Session:
     def catalog(self) -> Catalog:
         """The catalog behind the store."""
         return self._batch.catalog
+
+    @property
+    def files(self) -> Files:
+        """The files of the store."""
+        return self._batch.files
 
     def node(self, shape: Shape, name: str, base: str) -> Node:
         """Make a node for a result; it is in the store once an operation with it is."""

@@ -28,7 +28,7 @@ class ArrangingSteps(Frame):
         fixed, one = fix_order(ordered)
         rows = RowSet(one.numbering.total)
         now = numbered(rows, one)
-        rows.maps["order"] = map_rows(fixed, now, trail.ids[0])
+        rows.maps["order"] = map_rows(fixed, now, trail.ids[0], self.tracker.outlet)
         read = Input(self.table, (("order", same_columns(len(self.columns))),))
         result = fixed.drop(trail.ids[0].column)
         args = {"by": [c if isinstance(c, str) else text_of(c) for c in _flat(cols)]}

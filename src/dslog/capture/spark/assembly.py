@@ -1,22 +1,27 @@
 """The driver's side of a pass over a spine: put the partitions' pieces together.
 
 What comes here is compressed rows and one count per partition and step. Executors number rows
-within their partition; the counts say how far each partition's numbers have to be shifted.
+within their partition; the counts say how far each partition's numbers have to be shifted. Rows
+beyond a bound do not come here: executors put them into part files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from dslog.capture.products import RowMap
+from dslog.capture.spark.outlet import PER_FILE, Outlet
+from dslog.capture.spark.spilling import Move, shift
 from dslog.capture.spark.spine import (
     COUNT,
     DISORDER,
+    FILED,
     LEAST,
     MOST,
     NOWHERE,
@@ -37,29 +42,57 @@ class OutOfOrderError(Exception):
 
 @dataclass(frozen=True)
 class Gathered:
-    """Rows after each step of a spine, and the table of each relation that was wanted."""
+    """Rows after each step of a spine, and the row map of each relation that was wanted."""
 
     counts: tuple[int, ...]
-    tables: Mapping[int, Table]
+    maps: Mapping[int, RowMap]
 
 
-def gather(frame: DataFrame, spec: SpineSpec) -> Gathered:
+def gather(frame: DataFrame, spec: SpineSpec, outlet: Outlet) -> Gathered:
     """Run a pass over a frame of ids whose partitions are sorted, and follow each other."""
-    pieces = frame.mapInArrow(spec, PIECES).toArrow()
-    counts = _counts(pieces, len(spec.steps))
-    offsets = np.cumsum(counts, axis=0) - counts
-    widths = _widths(spec)
-    parts = _column(pieces, "part")
-    tables: dict[int, list[Table]] = {}
-    for row in np.flatnonzero(_column(pieces, "kind") == PIECE):
+    with outlet.spilling(len(spec.numberings[0].counts)) as spill:
+        pieces = frame.mapInArrow(replace(spec, spill=spill), PIECES).toArrow()
+        counts = _counts(pieces, len(spec.steps))
+        loose, moves = _sort_out(pieces, spec, np.cumsum(counts, axis=0) - counts)
+        maps: dict[int, RowMap] = {}
+        for number, width in _wanted(spec).items():
+            forward = number >= len(spec.relations) - len(spec.taps)
+            if number in moves:
+                tables = loose.get(number, [])
+                parts = outlet.collect(frame.sparkSession, spill, moves[number], tables)
+                maps[number] = RowMap.in_files(parts, width, forward=forward)
+            else:
+                maps[number] = RowMap(_join(loose.get(number, []), width), forward)
+    return Gathered(tuple(counts.sum(axis=0).tolist()), maps)
+
+
+def _sort_out(
+    pieces: pa.Table, spec: SpineSpec, offsets: I64
+) -> tuple[dict[int, list[Table]], dict[int, list[Move]]]:
+    """Return the tables that came, shifted, and what is to be done with those that did not."""
+    loose: dict[int, list[Table]] = {}
+    moves: dict[int, list[Move]] = {}
+    held = 0
+    kind, part, rows = (_column(pieces, name) for name in ("kind", "part", "rows"))
+    for row in np.flatnonzero((kind == PIECE) | (kind == FILED)):
         number = int(pieces.column("relation")[row].as_py())
-        table = load_table(pieces.column("data")[row].as_buffer(), 1, widths[number])
-        left, right = spec.relations[number]
-        by = offsets[parts[row]]
-        shift(table, by[left - 1] if left else 0, by[right - 1] if right else 0)
-        tables.setdefault(number, []).append(table)
-    wanted = {number: _join(tables.get(number, []), widths[number]) for number in _wanted(spec)}
-    return Gathered(tuple(counts.sum(axis=0).tolist()), wanted)
+        width = _wanted(spec)[number]
+        sides = spec.relations[number]
+        left, right = (int(offsets[part[row], at - 1]) if at else 0 for at in sides)
+        if kind[row] == PIECE:
+            table = load_table(pieces.column("data")[row].as_buffer(), 1, width)
+            shift(table, left, right)
+            loose.setdefault(number, []).append(table)
+            continue
+        name = pieces.column("data")[row].as_py().decode()
+        some = moves.setdefault(number, [])
+        held += int(rows[row])
+        if some and (some[-1].left, some[-1].right) == (left, right) and held <= PER_FILE:
+            some[-1] = replace(some[-1], names=(*some[-1].names, name))
+        else:
+            some.append(Move((name,), left, right, width))
+            held = int(rows[row])
+    return loose, moves
 
 
 def _column(pieces: pa.Table, name: str) -> I64:
@@ -88,29 +121,16 @@ def _counts(pieces: pa.Table, steps: int) -> I64:
     return counts
 
 
-def _wanted(spec: SpineSpec) -> list[int]:
-    numbers: list[int] = []
+def _wanted(spec: SpineSpec) -> dict[int, int]:
+    """Relations that are not known yet, and how many numbers each has on its right side."""
+    wanted: dict[int, int] = {}
     place = 0
     for step in spec.steps:
         several = 1 if step.other is None else 2
-        numbers += range(place, place + several) if step.wanted else ()
+        if step.wanted:
+            wanted |= dict.fromkeys(range(place, place + several), 1)
         place += several
-    return [*numbers, *range(place, place + len(spec.taps))]
-
-
-def _widths(spec: SpineSpec) -> list[int]:
-    """How many numbers each relation has on its right side."""
-    steps = len(spec.relations) - len(spec.taps)
-    return [1] * steps + [len(tap.columns) for tap in spec.taps]
-
-
-def shift(table: Table, left: int, right: int) -> None:
-    """Move a plain table's output cells by ``left`` and its input cells by ``right``, in place."""
-    l, m = table.num_out, table.num_in
-    table.rows[:, : 2 * l] += left
-    move = np.where(table.ref >= 0, right - left, right)
-    table.rows[:, 2 * l : 2 * l + m] += move
-    table.rows[:, 2 * l + m :] += move
+    return wanted | {place + n: len(tap.columns) for n, tap in enumerate(spec.taps)}
 
 
 def _join(tables: Sequence[Table], width: int) -> Table:

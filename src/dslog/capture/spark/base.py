@@ -99,7 +99,7 @@ class Frame:
         with self.tracker.lock:
             if not self.table.recorded and not self.tracker.session.closed:
                 frame, trail = self.data
-                trace(frame, trail)
+                trace(frame, trail, self.tracker.outlet)
                 self.tracker.record(self.table)
             self._save()
             self.tracker.alive[self.name] = self
@@ -110,7 +110,7 @@ class Frame:
         if self.table.recorded:
             return action(self.ordered())
         with self.tracker.lock, kept(frame, trail) as (copy, moved):
-            trace(copy, trail, moved=moved)
+            trace(copy, trail, self.tracker.outlet, moved=moved)
             self.record()
             return action(visible(in_order(present(copy, trail), trail, moved=moved)))
 
@@ -135,7 +135,7 @@ class Frame:
             frame, trail = self.data
             if not trail.numbered:
                 with kept(frame, trail) as (copy, moved):
-                    trace(copy, trail, moved=moved)
+                    trace(copy, trail, self.tracker.outlet, moved=moved)
                     fixed, one = fix_order(in_order(present(copy, trail), trail, moved=moved))
                 old = [i.column for i in trail.ids]
                 self._data = fixed.drop(*old), numbered(trail.rows, one)

@@ -49,7 +49,8 @@ class DuplicateSteps(Frame):
         rest = [name for name in columns if name not in names]
         which = F.struct(*(F.coalesce(one.column, F.lit(LAST)) for one in trail.ids))
         marks = [Mark("first", flag=which.eqNullSafe(F.col(_WHICH)))] if rest else []
-        grouping = Grouping(frame, trail, [F.col(quoted(name)) for name in keys], marks)
+        columns_of_keys = [F.col(quoted(name)) for name in keys]
+        grouping = Grouping(frame, trail, columns_of_keys, self.tracker.outlet, marks)
 
         def aggregate(some: Grouping) -> DataFrame:
             groups = some.present.groupBy(*some.keys)

@@ -133,7 +133,8 @@ class _Aggregation(Generic[T]):
         if not reading.tame and not parent.data[1].numbered:
             parent.settle()
         before, trail = parent.data
-        grouping = Grouping(self._needed(reading), trail, self.groups.keys, self._marks())
+        outlet, needed = parent.tracker.outlet, self._needed(reading)
+        grouping = Grouping(needed, trail, self.groups.keys, outlet, self._marks())
         rows = RowSet()
 
         def aggregate(some: Grouping) -> DataFrame:

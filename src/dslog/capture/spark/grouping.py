@@ -17,6 +17,7 @@ from dslog.capture.products import RowMap
 from dslog.capture.spark.base import Data
 from dslog.capture.spark.java import column_at
 from dslog.capture.spark.ordering import fix_order, kept
+from dslog.capture.spark.outlet import Outlet
 from dslog.capture.spark.rows import (
     HIDDEN,
     Id,
@@ -62,6 +63,7 @@ class Grouping:
     rows: DataFrame
     trail: Trail
     keys: Sequence[Column]
+    outlet: Outlet
     marks: Sequence[Mark] = ()
     ranked: bool = False
 
@@ -117,7 +119,7 @@ def compute_groups(aggregate: Aggregate, grouping: Grouping, rows: RowSet) -> tu
         if grouping.keys:
             _link_by_keys(fixed, one, grouping, rows, moved=moved)
         else:
-            trace(copy, trail, moved=moved)
+            trace(copy, trail, grouping.outlet, moved=moved)
             rows.maps["group"] = RowMap.gather(trail.rows.counted() or 0)
     return fixed, one
 
@@ -148,7 +150,7 @@ def _link_by_keys(
         cell = ((marks[mark.link], None),) if mark.link in marks else ()
         taps.append(Tap(((number, one.numbering), *cell), flag))
     links = ["group", *(mark.link for mark in grouping.marks)]
-    maps = trace(joined, grouping.trail, taps, moved=moved or None)
+    maps = trace(joined, grouping.trail, grouping.outlet, taps, moved=moved or None)
     rows.maps |= dict(zip(links, maps, strict=True))
 
 

@@ -7,16 +7,20 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dslog.capture.numpy.node import Node
 from dslog.capture.numpy.session import Session
-from dslog.capture.products import Pairs, Part, RowMap, multiply
+from dslog.capture.products import Pairs, Part, RowMap
+from dslog.capture.spark.outlet import Outlet, store_products
 from dslog.capture.spark.rows import RowSet
+from dslog.config import Config
 from dslog.errors import CaptureError
 from dslog.lineage.lineage import Lineage
+from dslog.store.records import Body
 
 if TYPE_CHECKING:
+    from dslog.capture.numpy.call import Lineages
     from dslog.capture.spark.base import Frame
 
 
@@ -67,6 +71,7 @@ class Tracker:
     def __init__(self, session: Session, values: Path | None = None) -> None:
         self.session = session
         self.values = values
+        self.outlet = Outlet(session.files, Config.from_environment().collect_rows)
         self.lock = threading.RLock()
         self._due: weakref.WeakSet[Frame] = weakref.WeakSet()
         self._held: list[Frame] = []
@@ -148,18 +153,19 @@ class Tracker:
         tables: dict[Node, list[Input]] = {}
         for one in table.origin.inputs:
             tables.setdefault(one.table.node, []).append(one)
-        lineages = tuple(_lineage(table, inputs) for inputs in tables.values())
+        found = tuple(self._lineage(table, inputs) for inputs in tables.values())
+        lineages = cast("Lineages", (found,))  # stored forms are passed on like any other
         args = {**table.origin.args, "columns": list(table.columns)}
-        self.session.record(table.origin.op, list(tables), [table.node], (lineages,), args)
+        self.session.record(table.origin.op, list(tables), [table.node], lineages, args)
         table.recorded = True
 
-
-def _lineage(table: TableNode, inputs: list[Input]) -> Lineage:
-    """Unite what a step read of one table, which may have come in twice."""
-    parts = []
-    for one in inputs:
-        for link, columns in one.parts:
-            rows = RowMap.run(table.shape[0]) if link is None else table.rows.maps[link]
-            parts.append(Part(rows, columns))
-    exact = all(one.exact for one in inputs)
-    return multiply(table.shape, inputs[0].table.shape, parts, exact=exact)
+    def _lineage(self, table: TableNode, inputs: list[Input]) -> Lineage | Body:
+        """Unite what a step read of one table, which may have come in twice."""
+        parts = []
+        for one in inputs:
+            for link, columns in one.parts:
+                rows = RowMap.run(table.shape[0]) if link is None else table.rows.maps[link]
+                parts.append(Part(rows, columns))
+        exact = all(one.exact for one in inputs)
+        files = self.outlet.files
+        return store_products(table.shape, inputs[0].table.shape, parts, files, exact=exact)

@@ -24,6 +24,7 @@ from dslog.capture.spark.base import Data, Frame
 from dslog.capture.spark.grouping import FIRST, Grouping, compute_groups
 from dslog.capture.spark.nodes import Input, Origin, TableNode
 from dslog.capture.spark.ordering import fix_order, in_order, moves_rows
+from dslog.capture.spark.outlet import Outlet
 from dslog.capture.spark.rows import Id, RowSet, Trail, fresh_column, is_hidden, numbered
 from dslog.capture.spark.tracing import map_rows
 from dslog.errors import CaptureError
@@ -101,24 +102,24 @@ def apply_to_groups(
     """Pass each group through a function, and make a frame of what it returns."""
     before, trail = frame.settle()
     rows = RowSet()
-    grouping = Grouping(before, trail, keys)
+    grouping = Grouping(before, trail, keys, frame.tracker.outlet)
     groups, one = compute_groups(_firsts, grouping, rows)
     table = _group_table(frame, rows)
     first, place = fresh_column("first"), fresh_column("place")
     by_group = ByGroup(func, trail.ids[0].column, first, place, arrow=op == "applyInArrow")
     wide = _wider(schema, first, place)
     made = getattr(before.groupBy(*keys), op)(by_group.as_function(_names(schema)), wide)
-    result, now = _number(made, first, place, groups, one)
+    result, now = _number(made, (first, place), groups, one, frame.tracker.outlet)
     columns = [name for name in result.columns if not is_hidden(name)]
     read = Input(table, (("group", all_columns(len(columns), 1)),), exact=False)
     return frame.follow(op, result, now, columns, [read], {})
 
 
 def _number(
-    made: DataFrame, first: str, place: str, groups: DataFrame, one: Id
+    made: DataFrame, marks: tuple[str, str], groups: DataFrame, one: Id, outlet: Outlet
 ) -> tuple[DataFrame, Trail]:
     """Number the rows that groups gave, in the order of groups, and map them to groups."""
-    number = fresh_column()
+    (first, place), number = marks, fresh_column()
     numbers = groups.select(F.col(FIRST).alias(first), F.col(one.column).alias(number))
     if one.numbering.total <= BROADCAST:
         numbers = F.broadcast(numbers)
@@ -126,7 +127,7 @@ def _number(
     fixed, line = fix_order(joined.orderBy(number, place))
     rows = RowSet(line.numbering.total)
     now = numbered(rows, line)
-    rows.maps["group"] = map_rows(fixed, now, Id(number, one.pending))
+    rows.maps["group"] = map_rows(fixed, now, Id(number, one.pending), outlet)
     return fixed.drop(first, place, number), now
 
 

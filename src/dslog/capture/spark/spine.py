@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from dslog.capture.spark.numbering import Numbering
+from dslog.capture.spark.spilling import Spill
 from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.engine.parts import dump_table
 from dslog.lineage.table import Table
@@ -41,7 +42,7 @@ _PIECES = pa.schema(
         ("data", pa.binary()),
     ]
 )
-PIECE, COUNT, LEAST, MOST, DISORDER = range(5)
+PIECE, COUNT, LEAST, MOST, DISORDER, FILED = range(6)
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class SpineSpec:
     """What a batch holds: ``keys`` ids, perhaps the step that ended the row, then taps' columns.
 
     Relations are numbered: those of the steps in order, two for a join, then those of the taps.
-    Rows come in the order of their ids; unless ``ordered``, only in that of their first id.
+    Rows come in the order of their ids; unless ``ordered``, only in that of their first id. What is
+    too much for the driver goes to ``spill``.
     """
 
     numberings: tuple[Numbering, ...]
@@ -85,6 +87,7 @@ class SpineSpec:
     ends: bool = False
     taps: tuple[TapSpec, ...] = ()
     ordered: bool = True
+    spill: Spill | None = None
 
     @property
     def relations(self) -> list[tuple[int, int | None]]:
@@ -113,6 +116,7 @@ class Pass:
         self.part = TaskContext.get().partitionId()  # type: ignore[union-attr]
         self.last = [-1] * len(spec.numberings)
         self.done = [0] * len(spec.steps)
+        self.sent = [0] * len(spec.relations)
         self.ends = [NOWHERE, -1]
         self.disorder = False
 
@@ -202,7 +206,12 @@ class Pass:
         if len(table):
             reach = (int(np.abs(table.rows).max()) + 1,)
             data = dump_table(table, reach, reach * table.num_in)
-            yield self._row(PIECE, relation, len(table), data)
+            self.sent[relation] += len(table)
+            spill = self.spec.spill
+            if spill is not None and self.sent[relation] > spill.rows:
+                yield self._row(FILED, relation, len(table), spill.put(data).encode())
+            else:
+                yield self._row(PIECE, relation, len(table), data)
 
     def _note(self, kind: int, relation: int, rows: int) -> pa.RecordBatch:
         return self._row(kind, relation, rows, b"")
@@ -255,7 +264,8 @@ def sort_rows(block: Block, keys: int) -> Block:
 def compress_function(left: I64, right: list[I64]) -> Table:
     """Compress pairs of which each left number has one, in growing order of the left numbers."""
     pairs = np.stack([left, *right], axis=1)
-    return provrc(pairs, (len(left),), tuple(NOWHERE for _ in right), thorough=False)
+    size = int(left[-1]) + 1 if len(left) else 0
+    return provrc(pairs, (size,), tuple(NOWHERE for _ in right), thorough=False)
 
 
 def compress_runs(left: I64, low: I64, high: I64) -> Table:

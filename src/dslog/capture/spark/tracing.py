@@ -12,6 +12,7 @@ from dslog.capture.products import RowMap
 from dslog.capture.spark.assembly import Gathered, OutOfOrderError, gather
 from dslog.capture.spark.numbering import Numbering
 from dslog.capture.spark.ordering import moves_rows, spread_in_order
+from dslog.capture.spark.outlet import Outlet
 from dslog.capture.spark.rows import Id, Trail
 from dslog.capture.spark.spine import SpineSpec, StepSpec, TapSpec
 
@@ -38,30 +39,37 @@ class Tap:
 
 
 def trace(
-    frame: DataFrame, trail: Trail, taps: Sequence[Tap] = (), *, moved: bool | None = None
+    frame: DataFrame,
+    trail: Trail,
+    outlet: Outlet,
+    taps: Sequence[Tap] = (),
+    *,
+    moved: bool | None = None,
 ) -> list[RowMap]:
     """Fill in what is not known of the trail's rows, and return a map for every tap.
 
-    ``moved`` says whether the rows are out of order; without it Spark's plan is asked.
+    What is too large for the driver goes to the outlet. ``moved`` says whether the rows are out of
+    order; without it Spark's plan is asked.
     """
     if not taps and all(step.rows.known for step in trail.steps):
         return []
     spec, columns = _specify(trail, taps)
-    gathered = _run(frame.select(*columns), trail, spec, moved)
+    gathered = _run(frame.select(*columns), trail, spec, outlet, moved)
     relation = 0
     for step, count in zip(trail.steps, gathered.counts, strict=True):
         links = ("left",) if step.other is None else ("left", "right")
         if not step.rows.known:
             step.rows.count = count
             for place, link in enumerate(links, start=relation):
-                step.rows.maps[link] = RowMap(gathered.tables[place])
+                step.rows.maps[link] = gathered.maps[place]
         relation += len(links)
-    return [RowMap(gathered.tables[relation + n], forward=True) for n in range(len(taps))]
+    return [gathered.maps[relation + n] for n in range(len(taps))]
 
 
-def map_rows(frame: DataFrame, trail: Trail, one: Id) -> RowMap:
+def map_rows(frame: DataFrame, trail: Trail, one: Id, outlet: Outlet) -> RowMap:
     """Map the rows of a DataFrame to those of another that a column of ids names."""
-    return RowMap(trace(frame, trail, [Tap(((one.column, one.numbering),))])[0].table)
+    found = trace(frame, trail, outlet, [Tap(((one.column, one.numbering),))])[0]
+    return replace(found, forward=False)
 
 
 def _specify(trail: Trail, taps: Sequence[Tap]) -> tuple[SpineSpec, list[str]]:
@@ -86,8 +94,10 @@ def _specify(trail: Trail, taps: Sequence[Tap]) -> tuple[SpineSpec, list[str]]:
     return SpineSpec(numberings, tuple(steps), trail.ends, tuple(specs)), columns
 
 
-def _run(ids: DataFrame, trail: Trail, spec: SpineSpec, moved: bool | None) -> Gathered:
+def _run(
+    ids: DataFrame, trail: Trail, spec: SpineSpec, outlet: Outlet, moved: bool | None
+) -> Gathered:
     if not (moves_rows(ids, trail) if moved is None else moved):
         with suppress(OutOfOrderError):
-            return gather(ids, replace(spec, ordered=len(trail.ids) == 1))
-    return gather(spread_in_order(ids, trail), spec)
+            return gather(ids, replace(spec, ordered=len(trail.ids) == 1), outlet)
+    return gather(spread_in_order(ids, trail), spec, outlet)

@@ -12,13 +12,13 @@ values, so that rows that compare equal are in the same order for both.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from dslog.capture.products import Pairs, RowMap, same_columns
+from dslog.capture.products import Pairs, same_columns
 from dslog.capture.spark.columns import ExtraStep, columns_read
 from dslog.capture.spark.java import analysed, as_column, jvm_of, scala_object, stand_in
 from dslog.capture.spark.nodes import Input, Origin, TableNode
@@ -215,14 +215,14 @@ def _resolved(expression: Any, definitions: Mapping[int, Any]) -> Any:
 
 def _link(frame: Frame, result: DataFrame, order: Order) -> Input:
     """Number the rows in the order of a window, and map the result's rows to runs of them."""
-    trail = frame.data[1]
+    trail, outlet = frame.data[1], frame.tracker.outlet
     one = trail.ids[0]
     reaches = list(order.reaches.values())
     measures = [c for reach in reaches for c in (reach.end, reach.size)]
     lines = result.select(one.column, order.place, *order.parts, *measures)
     fixed, line = fix_order(lines.orderBy(*order.parts, order.place))
     sorted_rows = RowSet(line.numbering.total)
-    sorted_rows.maps["order"] = map_rows(fixed, numbered(sorted_rows, line), one)
+    sorted_rows.maps["order"] = map_rows(fixed, numbered(sorted_rows, line), one, outlet)
     table = _table(frame, sorted_rows)
     spreads, taps = fixed, [Tap(((line.column, line.numbering),))]
     for reach in reaches:
@@ -232,7 +232,7 @@ def _link(frame: Frame, result: DataFrame, order: Order) -> Input:
             {back: place - end + size - 1, ahead: end - place, some: (size > 0).cast("long")}
         )
         taps.append(Tap(((line.column, line.numbering),), some, (back, ahead)))
-    maps = trace(spreads, trail, taps, moved=True)
+    maps = trace(spreads, trail, outlet, taps, moved=True)
     parts: list[tuple[str | None, Pairs]] = []
     rows = frame.table.rows
     for link, pairs, found in zip(
@@ -241,7 +241,7 @@ def _link(frame: Frame, result: DataFrame, order: Order) -> Input:
         maps,
         strict=True,
     ):
-        rows.maps[link] = RowMap(found.table)
+        rows.maps[link] = replace(found, forward=False)
         parts.append((link, frozenset(pairs)))
     return Input(table, tuple(parts), exact=order.exact)
 

@@ -72,6 +72,10 @@ def page() -> str:
         _function(f"dslog.explain.{f.__name__}", f)
         for f in (dslog.explain.lime, dslog.explain.drise)
     ]
+    parts += [
+        _function(f"dslog.tables.{f.__name__}", f)
+        for f in (dslog.tables.group_by, dslog.tables.inner_join)
+    ]
     for title, variable, kind in CLASSES:
         parts.append(f"## {title}\n\n{_prose(kind)}\n")
         parts += [_member(variable, kind, name) for name in _members(kind)]

@@ -25,6 +25,7 @@ ORDER = (
     "reuse",
     "capture",
     "explain",
+    "tables",
     "opening",
     "view",
     "bench",

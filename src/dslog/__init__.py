@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dslog import explain
+    from dslog import explain, tables
     from dslog.capture.numpy.operation import operation
     from dslog.capture.numpy.tracked import TrackedArray
     from dslog.cells.cellset import CellSet
@@ -59,6 +59,7 @@ __all__ = [
     "open",
     "operation",
     "spark",
+    "tables",
 ]
 
 _PLACES = {
@@ -74,6 +75,7 @@ _PLACES = {
     "open": "dslog.opening.open_store",
     "operation": "dslog.capture.numpy.operation.operation",
     "spark": "dslog.sql.session.spark",
+    "tables": "dslog.tables",
 }  # every other name is an error, in dslog.errors
 
 # A package that is imported takes its place in the one around it, once: let that be over before

@@ -137,9 +137,10 @@ def test_without_values():
             store.first_nan("B")
 
 
-def test_tables_kept_as_parquet(spark, tmp_path):
+def test_tables_kept_as_parquet(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # Spark stays in the directory where it was started
     table = pd.DataFrame({"k": ["a", "b", "b", None], "x": [1.0, None, 3.0, 4.0]})
-    with dslog.open(tmp_path / "s") as store:
+    with dslog.open("s") as store:
         frame = store.track(spark.createDataFrame(table), "orders", keep_values=True)
         double = frame.selectExpr("k", "x * 2 as y").named("double")
         double.record()  # the table behind it is kept all the same
@@ -148,6 +149,6 @@ def test_tables_kept_as_parquet(spark, tmp_path):
             "orders": [[1, 1], [3, 0]]
         }
         assert store.why("double", (2, "y")).sources[0].values == (3.0,)
-    with dslog.open(tmp_path / "s", "r") as store:
+    with dslog.open("s", "r") as store:
         assert store.first_nan("double").array == "orders"
         assert "orders  2, x" in str(store.why("double", (2, "y")))

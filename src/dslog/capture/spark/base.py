@@ -126,7 +126,7 @@ class Frame:
             return
         if directory is not None:
             self._saved = self.name
-            path = directory / f"{quote(self.name, safe='')}.parquet"
+            path = directory.absolute() / f"{quote(self.name, safe='')}.parquet"
             self.ordered().write.mode("overwrite").parquet(str(path))
 
     def settle(self) -> Data:

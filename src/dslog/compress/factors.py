@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from dslog.compress.row_kernels import uses_ref
 from dslog.lineage.factor import Factor, Term
+from dslog.lineage.kernels import is_constant
 from dslog.lineage.table import Table
 
 I64 = npt.NDArray[np.int64]
@@ -43,9 +44,9 @@ def factorise(table: Table) -> tuple[Term, ...] | None:
         return None
     if len(_blocks(table)) < 2:
         return None
-    hashes = [_axis_hash(table, axis) for axis in range(table.num_out + table.num_in)]
-    groups = _independent(table, hashes)
-    if len(groups) > 1:
+    hashes = _Hashes(table)
+    groups = _independent(table)
+    if sum(not _is_fixed(table, group) for group in groups) > 1:
         factors = _product(table, hashes, groups)
         if factors is not None:
             return (factors,) if _pays(_rows((factors,)), len(table)) else None
@@ -68,6 +69,29 @@ def _columns(table: Table, axis: int) -> list[I64]:
     return [table.rows[:, 2 * l + i], table.rows[:, 2 * l + m + i], table.ref[:, i]]
 
 
+class _Hashes:
+    """The hashes of every axis of a table, each made when it is asked for."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._made: dict[int, U64] = {}
+
+    def of(self, group: Iterable[int]) -> U64:
+        """One number per row for a group of axes."""
+        total = np.zeros(len(self._table), np.uint64)
+        for axis in group:
+            if axis not in self._made:
+                self._made[axis] = _axis_hash(self._table, axis)
+            total += self._made[axis]
+        return total
+
+    def take(self, table: Table, rows: I64) -> _Hashes:
+        """The hashes of some rows, which ``table`` holds."""
+        some = _Hashes(table)
+        some._made = {axis: made[rows] for axis, made in self._made.items()}
+        return some
+
+
 def _axis_hash(table: Table, axis: int) -> U64:
     """One well-mixed number per row for what it says of an axis; sums of them stand for groups."""
     mixed = np.full(len(table), axis + 1, np.uint64)
@@ -80,13 +104,6 @@ def _mix(x: U64) -> U64:
     x = (x ^ (x >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return x ^ (x >> np.uint64(32))
-
-
-def _hash_of(hashes: Sequence[U64], group: Iterable[int]) -> U64:
-    total = np.zeros(len(hashes[0]), np.uint64)
-    for axis in group:
-        total += hashes[axis]
-    return total
 
 
 def _refs(table: Table) -> list[tuple[int, int]]:
@@ -115,20 +132,35 @@ def may_factor(table: Table) -> bool:
     start = (len(table) - _WINDOW) // 2
     part = table.take(slice(start, start + _WINDOW))
     blocks = _blocks(part)
-    hashes = [_axis_hash(part, axis) for axis in range(table.num_out + table.num_in)]
+    hashes = _Hashes(part)
+    blocks = [block for block in blocks if not _is_fixed(table, block)]
     everything = [a for block in blocks for a in block]
     for size in range(1, len(blocks) // 2 + 1):
         for some in itertools.combinations(blocks, size):
             group = [a for block in some for a in block]
             rest = [a for a in everything if a not in group]
-            mine = len(np.unique(_hash_of(hashes, group)))
-            theirs = len(np.unique(_hash_of(hashes, rest)))
+            mine = len(np.unique(hashes.of(group)))
+            theirs = len(np.unique(hashes.of(rest)))
             if mine * theirs <= _SLACK * _WINDOW:
                 return True
     return False
 
 
-def _independent(table: Table, hashes: Sequence[U64]) -> list[Group]:
+def _is_fixed(table: Table, group: Group) -> bool:
+    """Whether all rows say the same of a group: a factor that saves nothing."""
+    return all(is_constant(column) for axis in group for column in _columns(table, axis))
+
+
+def _equal(table: Table, axes: Iterable[int], row: int) -> npt.NDArray[np.bool_]:
+    """Which rows say the same of some axes as one of them."""
+    equal = np.ones(len(table), bool)
+    for axis in axes:
+        for column in _columns(table, axis):
+            equal &= column == column[row]
+    return equal
+
+
+def _independent(table: Table) -> list[Group]:
     """Group the axes so that no test on single rows shows two groups to depend on each other."""
     axes = table.num_out + table.num_in
     leader = list(range(axes))
@@ -136,7 +168,7 @@ def _independent(table: Table, hashes: Sequence[U64]) -> list[Group]:
         _unite(leader, x, y)
     n = len(table)
     for pivot in np.linspace(0, n - 1, _PIVOTS).astype(int):
-        equal = [h == h[pivot] for h in hashes]
+        equal = [_equal(table, [axis], pivot) for axis in range(axes)]
         count = [int(np.count_nonzero(e)) for e in equal]
         for x, y in itertools.combinations(range(axes), 2):
             if leader[x] != leader[y]:
@@ -158,7 +190,7 @@ def _unite(leader: list[int], x: int, y: int) -> None:
     leader[:] = [new if root == old else root for root in leader]
 
 
-def _product(table: Table, hashes: Sequence[U64], groups: Sequence[Group]) -> Term | None:
+def _product(table: Table, hashes: _Hashes, groups: Sequence[Group]) -> Term | None:
     """Return the product over the groups if the rows are one: the counting test, then a check.
 
     The check is that rows of one hash are equal on the group, so that the counts are right.
@@ -167,7 +199,7 @@ def _product(table: Table, hashes: Sequence[U64], groups: Sequence[Group]) -> Te
     told: list[tuple[I64, I64]] = []
     size = 1
     for group in groups:
-        _, first, which = np.unique(_hash_of(hashes, group), return_index=True, return_inverse=True)
+        _, first, which = np.unique(hashes.of(group), return_index=True, return_inverse=True)
         picks.append(np.sort(first))
         told.append((first, which))
         size *= len(first)
@@ -200,7 +232,7 @@ def _project(table: Table, group: Group, pick: I64) -> Factor:
     return Factor(tuple(outs), tuple(ins), Table.plain(len(outs), len(ins), rows[:, columns], ref))
 
 
-def _union(table: Table, hashes: Sequence[U64]) -> tuple[Term, ...] | None:
+def _union(table: Table, hashes: _Hashes) -> tuple[Term, ...] | None:
     """Return a few products that together are the rows, split off by one group of axes."""
     l, m = table.num_out, table.num_in
     tied = _refs(table)
@@ -227,17 +259,13 @@ def _close(axes: set[int], tied: Sequence[tuple[int, int]]) -> Group:
         axes = axes | more
 
 
-def _clusters(
-    table: Table, hashes: Sequence[U64], group: Group, rest: Group
-) -> tuple[Term, ...] | None:
+def _clusters(table: Table, hashes: _Hashes, group: Group, rest: Group) -> tuple[Term, ...] | None:
     n = len(table)
-    mine, theirs = _hash_of(hashes, group), _hash_of(hashes, rest)
     pivots = np.linspace(0, n - 1, _PIVOTS).astype(int)
-    if any(
-        np.count_nonzero(mine == mine[p]) < 2 or np.count_nonzero(theirs == theirs[p]) < 2
-        for p in pivots
-    ):
+    sides = (group, rest)
+    if any(np.count_nonzero(_equal(table, side, p)) < 2 for p in pivots for side in sides):
         return None
+    mine, theirs = hashes.of(group), hashes.of(rest)
     _, which = np.unique(mine, return_inverse=True)
     signature = np.zeros(which.max() + 1, np.uint64)
     np.add.at(signature, which, _mix(theirs))
@@ -248,7 +276,7 @@ def _clusters(
     for k in range(len(kinds)):
         rows = np.flatnonzero(cluster[which] == k)
         part = table.take(rows)
-        term = _product(part, [h[rows] for h in hashes], [group, rest])
+        term = _product(part, hashes.take(part, rows), [group, rest])
         if term is None:
             return None
         terms.append(term)

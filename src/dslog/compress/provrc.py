@@ -16,13 +16,14 @@ We write ``a = b + offset``; the paper's text and its tables disagree on the sig
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from dslog.compress import kernels, row_kernels
 from dslog.lineage.columns import ColumnTable
+from dslog.lineage.kernels import is_constant
 from dslog.lineage.table import Table
 from dslog.relation.relation import sort_unique
 
@@ -34,6 +35,7 @@ _MANY = 1 << 15
 _ENOUGH = 1 << 10  # cells of which a share means something
 _CHAIN_BITS = 4  # about what the length of a chain takes
 _SAMPLES = 2048
+_RARE = 32  # a merge in so many rows is not worth a pass over all of them
 _MOST_INPUTS = 6  # patterns of moving inputs are an int8 of bits
 
 
@@ -49,6 +51,19 @@ def provrc(
         return Table.empty(l, m)
     if l + m == 0:
         return Table.plain(0, 0, np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64))
+    fixed = _fixed_inputs(relation, l, m)
+    if fixed:
+        kept = [i for i in range(m) if i not in fixed]
+        some = relation[:, [*range(l), *(l + i for i in kept)]]
+        table = _provrc(some, out_shape, [in_shape[i] for i in kept], thorough=thorough)
+        return _with_fixed(table, kept, fixed)
+    return _provrc(relation, out_shape, in_shape, thorough=thorough)
+
+
+def _provrc(
+    relation: I64, out_shape: Sequence[int], in_shape: Sequence[int], *, thorough: bool
+) -> Table:
+    l, m = len(out_shape), len(in_shape)
     most = 1.0 if thorough else _most_chains(relation, out_shape, in_shape)
     status, table = _one_pass(relation, l, m, most)
     if status == kernels.UNSORTED:
@@ -69,6 +84,41 @@ def provrc(
     rows = _input_passes(rows, l, m, range(m - 2, -1, -1))
     axes = [j for j in range(l - 1, -1, -1) if thorough or _rows_may_merge(rows, l, m, j)]
     return _to_table(_output_passes(rows, l, m, axes), l, m)
+
+
+def _fixed_inputs(relation: I64, l: int, m: int) -> dict[int, int]:
+    """Input axes on which all of many pairs have the same cell: the others can do without them.
+
+    One input axis at least is left.
+    """
+    if len(relation) <= _MANY:
+        return {}
+    fixed = [i for i in range(m) if is_constant(relation[:, l + i])]
+    return {i: int(relation[0, l + i]) for i in fixed[-(m - 1) :]} if m > 1 else {}
+
+
+def _with_fixed(table: Table, kept: Sequence[int], fixed: Mapping[int, int]) -> Table:
+    """Put axes back on which every row has one and the same cell."""
+    l, m, n = table.num_out, len(kept) + len(fixed), len(table)
+    if isinstance(table, ColumnTable):
+        named = {name: column for name, column in table.columns.items() if name[0] == "b"}
+        for at, i in enumerate(kept):
+            named |= {f"a{i}{end}": table.columns[f"a{at}{end}"] for end in ("", "w", "r")}
+        for i, value in fixed.items():
+            values = {"": value, "w": 0, "r": -1}
+            named |= {f"a{i}{e}": np.broadcast_to(np.int64(v), n) for e, v in values.items()}
+        return ColumnTable(l, m, n, named, table.ordered)
+    rows, ref = np.empty((n, 2 * (l + m)), np.int64), np.full((n, m), -1, np.int64)
+    rows[:, : 2 * l] = table.rows[:, : 2 * l]
+    for end in range(2):
+        start = 2 * l + end * m
+        rows[:, [start + i for i in kept]] = table.rows[:, 2 * l + end * len(kept) :][
+            :, : len(kept)
+        ]
+        for i, value in fixed.items():
+            rows[:, start + i] = value
+    ref[:, kept] = table.ref
+    return Table.plain(l, m, rows, ref)
 
 
 def _most_chains(relation: I64, out_shape: Sequence[int], in_shape: Sequence[int]) -> float:
@@ -228,9 +278,14 @@ def _may_merge(table: Table, j: int) -> bool:
 
 
 def _rows_may_merge(rows: I64, l: int, m: int, j: int) -> bool:
-    if len(rows) < _MANY or not row_kernels.is_sorted(rows, np.arange(l)):
+    if len(rows) < _MANY:
         return True
     width = 2 * (l + m)
+    if m == 1 and row_kernels.is_sorted(rows, np.array([*range(l), 2 * l])):
+        samples = np.linspace(0, len(rows) - 1, _SAMPLES).astype(np.int64)
+        return row_kernels.sample_cells(rows, l, j, samples) * _RARE > _SAMPLES
+    if not row_kernels.is_sorted(rows, np.arange(l)):
+        return True
     return _may_merge(Table.plain(l, m, rows[:, :width], rows[:, width:]), j)
 
 

@@ -347,6 +347,50 @@ def sample_links(rows: I64, refs: I64, l: int, j: int, samples: I64) -> int:
 
 
 @njit(cache=True)
+def sample_cells(rows: I64, l: int, j: int, samples: I64) -> int:
+    """Count the sampled rows that some row continues on output axis j, with one input axis.
+
+    The rows must be sorted by their lower ends, outputs first, and hold no references: however many
+    rows an output cell has, the one that could continue another is found by halving.
+    """
+    hits = 0
+    target = np.empty(l + 1, np.int64)
+    for p in samples:
+        for moved in range(2):
+            for k in range(l):
+                target[k] = rows[p, k]
+            target[j] = rows[p, l + j] + 1
+            shift = (target[j] - rows[p, j]) * moved
+            target[l] = rows[p, 2 * l] + shift
+            r = _first_input_at_or_after(rows, l, target)
+            if r == rows.shape[0] or rows[r, 2 * l] != target[l] or rows[r, j] != target[j]:
+                continue
+            if _same_others(rows, l, j, p, r) and rows[r, 2 * l + 1] == rows[p, 2 * l + 1] + shift:
+                hits += 1
+                break
+    return hits
+
+
+@njit(cache=True)
+def _first_input_at_or_after(rows: I64, l: int, target: I64) -> int:
+    """The first row whose outputs' lower ends, and then its input's, are not below the target."""
+    low, high = 0, rows.shape[0]
+    while low < high:
+        mid = (low + high) // 2
+        below = False
+        for k in range(l + 1):
+            value = rows[mid, k] if k < l else rows[mid, 2 * l]
+            if value != target[k]:
+                below = value < target[k]
+                break
+        if below:
+            low = mid + 1
+        else:
+            high = mid
+    return low
+
+
+@njit(cache=True)
 def make_relative(rows: I64, refs: I64, l: int, i: int, j: int) -> None:
     """Write input i relative to output axis j in every row where that changes nothing."""
     lo, hi = 2 * l + i, 2 * l + refs.shape[1] + i

@@ -202,3 +202,8 @@ def test_total():
     assert total([Size("a", 1, 2, 3, 4), Size("b", 10, 20, 30, 40)]) == Size(
         "together", 11, 22, 33, 44
     )
+
+
+def test_times_less():
+    assert Size("a", 1, 2, 250_000, 85).times == "2,941x"
+    assert Size("a", 1, 2, 30, 20).times == "1.5x"

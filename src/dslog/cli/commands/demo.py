@@ -141,9 +141,14 @@ def _folded(text: str) -> list[str]:
 def _size_table(sizes: Sequence["Size"]) -> RenderableType:
     from dslog.cli.demo.sizes import total
 
-    headings = ("  to", "pairs", "raw", "Parquet", "DSLog")
+    headings = ("  to", "pairs", "raw", "Parquet", "DSLog", "less")
     rows = [
-        (f"  {size.step}", f"{size.pairs:,}", *map(size_text, (size.raw, size.parquet, size.dslog)))
+        (
+            f"  {size.step}",
+            f"{size.pairs:,}",
+            *map(size_text, (size.raw, size.parquet, size.dslog)),
+            size.times,
+        )
         for size in (*sizes, total(sizes))
     ]
     return listing(headings, rows, numbers=headings[1:])

@@ -150,7 +150,9 @@ def _svg(width: int, height: int, parts: Sequence[str]) -> str:
 
 
 def _sizes(sizes: Sequence[Size]) -> str:
-    head = "".join(f"<th>{word}</th>" for word in ("to", "pairs", "raw", "Parquet", "DSLog"))
+    head = "".join(
+        f"<th>{word}</th>" for word in ("to", "pairs", "raw", "Parquet", "DSLog", "less")
+    )
     rows = [_size(size, "") for size in sizes] + [_size(total(sizes), ' class="total"')]
     return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
 
@@ -158,4 +160,5 @@ def _sizes(sizes: Sequence[Size]) -> str:
 def _size(size: Size, kind: str) -> str:
     cells = [escape(size.step), f"{size.pairs:,}"]
     cells += [size_text(part) for part in (size.raw, size.parquet, size.dslog)]
+    cells.append(size.times)
     return f"<tr{kind}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

@@ -25,6 +25,12 @@ class Size:
     parquet: int
     dslog: int
 
+    @property
+    def times(self) -> str:
+        """How many times less than Parquet DSLog takes."""
+        ratio = self.parquet / self.dslog
+        return f"{ratio:,.0f}x" if ratio >= 9.5 else f"{ratio:.1f}x"
+
 
 def total(sizes: Sequence[Size], step: str = "together") -> Size:
     """Return the sum of some sizes."""

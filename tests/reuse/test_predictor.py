@@ -342,55 +342,6 @@ def test_other_arguments_are_another_signature(call):
         call(OTHER_FLIP, 9, 9, capture=None)
 
 
-def test_shapes_among_the_arguments(store):
-    for k, (n, m) in enumerate(((4, 6), (10, 3), (7, 12), (30, 40))):
-        store.array(f"a{k}", (n * m,))
-        store.array(f"b{k}", (n, m))
-        done = store.register_operation(
-            "reshape",
-            [f"a{k}"],
-            [f"b{k}"],
-            None if n == 30 else lambda c, m=m: [c[0] * m + c[1]],
-            op_args={"shape": [n, m]},
-        )
-    assert done.reused == "gen_sig"
-    assert store.prov_query(["b3", "a3"], (2, 5)).indices().tolist() == [[85]]
-
-
-def test_positions_among_the_arguments(store):
-    """delete: each call has another index, which is a variable of the formula."""
-    found = []
-    rng = np.random.default_rng(1)
-    for k in range(14):
-        n = int(rng.integers(12, 60))
-        at = int(rng.integers(2, n - 2))
-        store.array(f"a{k}", (n,))
-        store.array(f"b{k}", (n - 1,))
-        done = store.register_operation(
-            "delete",
-            [f"a{k}"],
-            [f"b{k}"],
-            lambda c, at=at: [c[0] + (c[0] >= at)],
-            op_args={"obj": at},
-        )
-        found.append(done.reused)
-        pairs = [(b, b + (b >= at)) for b in range(n - 1)]
-        assert store.load(f"b{k}", f"a{k}")[0].to_relation().tolist() == [list(p) for p in pairs]
-    assert found.count("gen_sig") >= 6
-
-
-def test_arguments_that_are_arrays(store):
-    index = np.arange(500)[::-1]
-    for k in range(3):
-        store.array(f"a{k}", (500,))
-        store.array(f"b{k}", (500,))
-        done = store.register_operation(
-            "take", [f"a{k}"], [f"b{k}"], lambda c: [499 - c[0]], op_args={"indices": index}
-        )
-    assert done.reused == "dim_sig"
-    assert all(len(s.key) < 300 for s in store.signatures())
-
-
 # it lasts, and stays small
 
 

@@ -95,6 +95,12 @@ class Form:
         )
 
     @cached_property
+    def _used(self) -> frozenset[str]:
+        """The names in the numbers' expressions."""
+        texts = itertools.chain.from_iterable(self.numbers)
+        return frozenset(_NAMES.findall(" ".join(texts)))
+
+    @cached_property
     def _patterns(self) -> frozenset[Pattern]:
         return frozenset(map(pattern, self.seen))
 
@@ -202,7 +208,7 @@ class Form:
         scope = self._scopes.get(pattern(sizes))
         if scope is None:
             return unseen_pattern(sizes, self._patterns)
-        return scope.outside(sizes, self.delicate) or self._wrong_output(sizes)
+        return scope.outside(sizes, self.delicate, self._used) or self._wrong_output(sizes)
 
     def _wrong_output(self, sizes: Sizes) -> str | None:
         for texts, actual in zip(self.extents, _flat(sizes.outputs), strict=True):

@@ -8,9 +8,10 @@ dim_sig     name, arguments, the shapes of inputs and outputs
 gen_sig     name, arguments, the numbers of axes
 =========== =====================================================================================
 
-A call has several gen_sig keys: one with all its arguments, and one for each integer argument that
-is left open and becomes a variable of the formulas (``delete``'s index, ``roll``'s shift). A list
-of integers that is an output's shape (``reshape``, ``broadcast_to``) is replaced by a word for it,
+A call has several gen_sig keys: one with all its arguments, one for each integer argument that is
+left open and becomes a variable of the formulas (``delete``'s index, ``roll``'s shift), and one
+with all integers open, also those in lists (the ends of a slice, ``tile``'s reps). A list of
+integers that is an output's shape (``reshape``, ``broadcast_to``) is replaced by a word for it,
 since it says nothing that the shapes do not.
 
 The first calls of an operation are kept together, under a *family* key that leaves all integer
@@ -20,9 +21,8 @@ arguments open: a signature gets a row of its own when a second call has the sam
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,32 +33,106 @@ Json = Any
 
 OPEN, SHAPE = "$open", "$shape"
 _LONGEST = 400  # characters of arguments that a key holds as they are
-_MOST_OPEN = 4  # integer arguments that are left open, one at a time
-_MOST_LISTED = 8
+_MOST_OPEN = 4  # integer arguments that are left open
+_MOST_OTHERS = 8
+
+Values = tuple[int, ...]
+Places = tuple[int, ...]
+Slot = tuple[str, int | None]  # an argument's name, and the place in it if it is a list
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A gen_sig key of a call, and the call's sizes with the argument that the key leaves open.
+    """A gen_sig key of a call, and the call's sizes with the arguments that the key leaves open.
 
-    ``opened`` is that argument's place among the call's integers, None if the key has them all.
+    ``opened`` are those arguments' places among the call's integers.
     """
 
     key: str
     sizes: Sizes
-    opened: int | None = None
+    opened: Places = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """The key of all calls that differ in integer arguments only, and the integers of one call.
 
-    ``listed`` are integers inside of lists, which all calls of the family have.
+    ``others`` are integers that all calls of the family have.
     """
 
     key: str
-    integers: tuple[int, ...]
-    listed: tuple[int, ...] = ()
+    integers: Values
+    others: Values = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """The integers among the arguments of a call.
+
+    A *slot* is one that may be left open: an argument, or an item of a list. ``others`` are those
+    of lists that would make it too many.
+    """
+
+    args: Mapping[str, Json]
+    slots: tuple[Slot, ...]
+    others: Values
+
+    @classmethod
+    def of(cls, args: Mapping[str, Json]) -> Integers:
+        """Find the integers."""
+        single: list[Slot] = [(key, None) for key in sorted(args) if _is_integer(args[key])]
+        listed: list[Slot] = [
+            (key, place)
+            for key in sorted(args)
+            if isinstance(args[key], list)
+            for place, item in enumerate(args[key])
+            if _is_integer(item)
+        ]
+        if len(single) + len(listed) <= _MOST_OPEN:
+            return cls(args, (*single, *listed), ())
+        others = tuple(args[key][place] for key, place in listed[:_MOST_OTHERS])
+        return cls(args, tuple(single[:_MOST_OPEN]), others)
+
+    @property
+    def values(self) -> Values:
+        """The integer of every slot."""
+        return tuple(
+            self.args[key] if place is None else self.args[key][place] for key, place in self.slots
+        )
+
+    def choices(self) -> Iterator[Places]:
+        """Give the places to leave open: none, each argument by itself, all that there are."""
+        yield ()
+        yield from ((place,) for place, (_, item) in enumerate(self.slots) if item is None)
+        if len(self.slots) > 1 or any(item is not None for _, item in self.slots):
+            yield tuple(range(len(self.slots)))
+
+    def opened(self, places: Iterable[int]) -> dict[str, Json]:
+        """Return the arguments with some left open."""
+        found = dict(self.args)
+        for key, item in (self.slots[place] for place in places):
+            if item is None:
+                found[key] = {OPEN: True}
+            else:
+                found[key] = [*found[key][:item], {OPEN: True}, *found[key][item + 1 :]]
+        return found
+
+
+def open_names(args: Mapping[str, Json]) -> list[str]:
+    """Return what the open arguments of a key are called, in the order of expressions.
+
+    >>> open_names({"shift": [{"$open": True}, 1], "axis": {"$open": True}})
+    ['axis', 'shift[0]']
+    """
+    single = [key for key in sorted(args) if args[key] == {OPEN: True}]
+    lists = [(key, args[key]) for key in sorted(args) if isinstance(args[key], list)]
+    listed = [
+        f"{key}[{n}]"
+        for key, items in lists
+        for n, item in enumerate(items)
+        if item == {OPEN: True}
+    ]
+    return [*single, *listed]
 
 
 def base_key(request: Request) -> str:
@@ -91,37 +165,31 @@ def variants(name: str, args: Mapping[str, object], sizes: Sizes) -> list[Varian
     ["roll",{"axis":0,"shift":3},[[1],[1]]] ()
     ["roll",{"axis":{"$open":true},"shift":3},[[1],[1]]] (0,)
     ["roll",{"axis":0,"shift":{"$open":true}},[[1],[1]]] (3,)
+    ["roll",{"axis":{"$open":true},"shift":{"$open":true}},[[1],[1]]] (0, 3)
     """
-    named = _named(args, sizes)
+    integers = Integers.of(_named(args, sizes))
     ranks = list(sizes.ranks)
-    integers, listed = _integers(named), _listed(named)
-    values = tuple(integers.values())
-    found = [Variant(_key(name, named, ranks), opening(sizes, values, None, listed))]
-    for place, key in enumerate(integers):
-        if len(integers) <= _MOST_OPEN:
-            opened = {**named, key: {OPEN: True}}
-            free = opening(sizes, values, place, listed)
-            found.append(Variant(_key(name, opened, ranks), free, place))
+    found = []
+    for places in integers.choices():
+        free = opening(sizes, integers.values, places, integers.others)
+        found.append(Variant(_key(name, integers.opened(places), ranks), free, places))
     return found
 
 
-def opening(
-    sizes: Sizes, integers: tuple[int, ...], opened: int | None, listed: tuple[int, ...]
-) -> Sizes:
-    """Return the sizes of a call with one of its integer arguments open."""
-    args = () if opened is None else (integers[opened],)
-    fixed = tuple(value for place, value in enumerate(integers) if place != opened)
-    return Sizes(sizes.inputs, sizes.outputs, args, (*fixed, *listed))
+def opening(sizes: Sizes, values: Values, places: Places, others: Values) -> Sizes:
+    """Return the sizes of a call with some of its integer arguments open."""
+    args = tuple(values[place] for place in places)
+    fixed = tuple(value for place, value in enumerate(values) if place not in places)
+    return Sizes(sizes.inputs, sizes.outputs, args, (*fixed, *others))
 
 
 def family_of(request: Request) -> Family:
     """Return the key under which first calls are kept."""
     sizes = sizes_of(request)
-    named = _named(request.args, sizes)
-    integers = _integers(named)
-    opened = {**named, **{key: {OPEN: True} for key in integers}}
+    integers = Integers.of(_named(request.args, sizes))
+    opened = integers.opened(range(len(integers.slots)))
     key = _key(request.name, opened, list(sizes.ranks))
-    return Family(key, tuple(integers.values()), _listed(named))
+    return Family(key, integers.values, integers.others)
 
 
 def sizes_of(request: Request) -> Sizes:
@@ -174,15 +242,6 @@ def _without_shapes(value: Json, sizes: Sizes) -> Json:
 
 def _named(args: Mapping[str, object], sizes: Sizes) -> dict[str, Json]:
     return {key: _without_shapes(value, sizes) for key, value in args.items()}
-
-
-def _integers(args: Mapping[str, Json]) -> dict[str, int]:
-    return {key: args[key] for key in sorted(args) if _is_integer(args[key])}
-
-
-def _listed(args: Mapping[str, Json]) -> tuple[int, ...]:
-    lists = (args[key] for key in sorted(args) if isinstance(args[key], list))
-    return tuple(filter(_is_integer, itertools.chain.from_iterable(lists)))[:_MOST_LISTED]
 
 
 def _is_integer(value: Json) -> bool:

@@ -68,10 +68,10 @@ class FirstCall:
     bodies: Bodies
     seconds: float
 
-    def matches(self, integers: tuple[int, ...], opened: int | None) -> bool:
-        """Whether the integers are the same but for the one that is open."""
+    def matches(self, integers: tuple[int, ...], opened: tuple[int, ...]) -> bool:
+        """Whether the integers are the same but for those that are open."""
         return all(
-            place == opened or one == other
+            place in opened or one == other
             for place, (one, other) in enumerate(zip(self.integers, integers, strict=True))
         )
 

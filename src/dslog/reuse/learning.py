@@ -232,7 +232,7 @@ class Learner:
 
 
 def _opened(call: FirstCall, variant: Variant, family: Family) -> Sizes:
-    return opening(call.sizes, call.integers, variant.opened, family.listed)
+    return opening(call.sizes, call.integers, variant.opened, family.others)
 
 
 def _is_large(stored: Sequence[Stored | None]) -> bool:

@@ -168,7 +168,7 @@ class Predictor:
         variant = gen_variants(request)[0]
         alike = [one for one in first.calls if one.integers == family.integers]
         calls = tuple(
-            (opening(one.sizes, one.integers, None, family.listed), one.bodies) for one in alike
+            (opening(one.sizes, one.integers, (), family.others), one.bodies) for one in alike
         )
         general = General(calls, tuple(generalise(examples(calls, catalog))))
         lineages = apply_forms(general, variant.sizes, self.agreeing, [], eager=True)

@@ -9,14 +9,17 @@ known, so a formula is applied to a further call only when that call is like tho
   or outside, a multiple of the size or not. What follows is about the calls seen whose axes are no
   smaller in this sense.
 - An argument that is the same in all calls lay on an axis before, or went beyond it, and was a
-  multiple of its size or not, as it does now: ``roll`` by 20 does nothing to 5 cells.
+  multiple of its size or not, as it does now: ``roll`` by 20 does nothing to 5 cells. The same for
+  all cells of an input together.
 - What never varied can't be interpolated: an axis that had one size in all calls seen must have it
   again, unless that size was 8 or more.
 - An axis is *delicate* if a number beyond level 0 (see ``solve``) depends on its size, or might.
   Such an axis has a size that was seen, or 3 different sizes were seen, or sizes that are 4 or
   more apart; of fewer than 8 cells, it is no smaller than the smallest seen; and of two input axes,
   one of them delicate, that one is larger which always was.
-- An argument lies between the smallest and the largest seen, until four were seen.
+- An argument that a number depends on lies between the smallest and the largest seen, until four
+  were seen. One that no number depends on was seen: turns by 90 and by 450 degrees are the same, by
+  270 not.
 
 So a formula is extrapolated along axes that were seen to vary, and hardly to smaller sizes.
 """
@@ -24,6 +27,7 @@ So a formula is extrapolated along axes that were seen to vary, and hardly to sm
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -38,6 +42,7 @@ CERTAIN = 8  # an axis of this size that is read whole is no accident
 _SEVERAL = 3
 _APART = 4  # sizes closer than this can't tell a constant from a half, a third or a quarter
 _OPEN_ARGUMENT = 4  # values of an argument after which it may lie beyond those seen
+_IGNORED_ARGUMENT = 12  # values after which an argument seems to be without influence
 
 
 def pattern(sizes: Sizes) -> Pattern:
@@ -46,19 +51,30 @@ def pattern(sizes: Sizes) -> Pattern:
 
 
 def places(sizes: Sizes) -> Pattern:
-    """Say where each argument lies on each input axis."""
-    return tuple(
-        _place(value, size) for value in sizes.args for shape in sizes.inputs for size in shape
+    """Say where each argument lies on each input axis, and on all cells of an input."""
+    axes = [size for shape in sizes.inputs for size in shape]
+    totals = [math.prod(shape) for shape in sizes.inputs if len(shape) > 1]
+    return (
+        *(_place(value, size) for value in sizes.args for size in axes),
+        *(_beyond(value, size) for value in sizes.args for size in totals),
     )
 
 
 def reaches(sizes: Sizes) -> Reaches:
-    """Say whether each argument of the key goes beyond each input axis, by numbers and names."""
-    axes = [name for name in sizes.values if name.startswith("i")]
+    """Say whether each argument of the key goes beyond each input axis, and beyond all cells.
+
+    Arguments are given by number, axes and inputs by name.
+    """
+    if not sizes.fixed:
+        return frozenset()
+    spans = {name: size for name, size in sizes.values.items() if name.startswith("i")}
+    for k, shape in enumerate(sizes.inputs):
+        if len(shape) > 1:
+            spans[f"i{k}"] = math.prod(shape)
     return frozenset(
-        (place, name, _beyond(value, sizes.values[name]))
+        (place, name, _beyond(value, size))
         for place, value in enumerate(sizes.fixed)
-        for name in axes
+        for name, size in spans.items()
     )
 
 
@@ -103,11 +119,16 @@ class Scope:
         """Choose among the calls seen."""
         return cls(tuple(sizes for sizes in seen if is_like(sizes, wanted)))
 
-    def outside(self, sizes: Sizes, delicate: AbstractSet[str]) -> str | None:
-        """Say why a call of the pattern is not like those seen, or None if it is."""
+    def outside(
+        self, sizes: Sizes, delicate: AbstractSet[str], used: AbstractSet[str]
+    ) -> str | None:
+        """Say why a call of the pattern is not like those seen, or None if it is.
+
+        ``used`` are the names that occur in the formula.
+        """
         for name, value in sizes.values.items():
             reason = (
-                self._unseen_argument(name, value)
+                self._unseen_argument(name, value, used)
                 if name.startswith("x")
                 else self._unseen_size(name, value, delicate)
             )
@@ -118,9 +139,13 @@ class Scope:
             return f"{axis_name(pair[0])} and {axis_name(pair[1])} compare as in no call seen"
         return self._unseen_reach(sizes)
 
-    def _unseen_argument(self, name: str, value: int) -> str | None:
+    def _unseen_argument(self, name: str, value: int, used: AbstractSet[str]) -> str | None:
         low, high = self.ranges[name]
-        if low <= value <= high or name in self._open_arguments:
+        different = len(self._sizes[name])
+        if name not in used:
+            known = value in self._sizes[name] or different >= _IGNORED_ARGUMENT
+            return None if known else f"an argument is {value}, as in no call seen"
+        if low <= value <= high or different >= _OPEN_ARGUMENT:
             return None
         return f"an argument is {value}; calls seen had {low} to {high}"
 
@@ -147,8 +172,8 @@ class Scope:
 
     def _unseen_reach(self, sizes: Sizes) -> str | None:
         for place, name, _ in sorted(reaches(sizes) - self.reaches):
-            value, size = sizes.fixed[place], sizes.values[name]
-            return f"an argument is {value} where {axis_name(name)} has size {size}, as in no call"
+            what = axis_name(name) if "_" in name else f"input {name[1:]}"
+            return f"an argument is {sizes.fixed[place]}, and {what} has a size as in no call seen"
         return None
 
     @cached_property
@@ -174,14 +199,6 @@ class Scope:
     def ranges(self) -> dict[str, tuple[int, int]]:
         """The smallest and largest value of every size and argument."""
         return {name: (min(values), max(values)) for name, values in self._sizes.items()}
-
-    @cached_property
-    def _open_arguments(self) -> frozenset[str]:
-        return frozenset(
-            name
-            for name in self.ranges
-            if name.startswith("x") and len(self._sizes[name]) >= _OPEN_ARGUMENT
-        )
 
 
 def unseen_pattern(sizes: Sizes, patterns: Iterable[Pattern]) -> str:

@@ -85,7 +85,7 @@ class Solver:
     def _solve(self, part: Part, values: Values, highest: int) -> Solved | None:
         own = self._known(part.own)
         levels = (
-            _expected(part.kind, own, values),
+            _expected(part.kind, own, values, self._calls[0].fixed),
             self._own(own, values),
             self._single(own, values),
             self._combined(values),
@@ -97,11 +97,18 @@ class Solver:
         return None
 
     def _own(self, own: Sequence[Known], values: Values) -> Iterator[str]:
-        """Level 1, and as rivals what is left of arguments: 10 and 10%D differ for small D only."""
-        found = [*_constant(values), *_off_by_constant([*own, *_signed(self._args)], values)]
-        yield from found
+        """Level 1, with rivals.
+
+        What is left of an argument is one: 10 and 10%D differ for small D only. To an argument
+        whatever fits is, since it may have gone with a size by accident.
+        """
+        found = [*_constant(values), *_off_by_constant(own, values)]
+        by_argument = list(_off_by_constant(_signed(self._args), values))
+        yield from (*found, *by_argument)
         if found:
             yield from _off_by_constant(_signed(self._remainders(own)), values)
+        elif by_argument:
+            yield from self._single(own, values)
 
     def _single(self, own: Sequence[Known], values: Values) -> Iterator[str]:
         everything = [*own, *self._remainders(own), *self._sizes, *self._products, *self._sums]
@@ -169,8 +176,10 @@ def _sums(ranks: Sequence[int]) -> Iterator[str]:
             yield "+".join(f"i{k}_{axis}" for k in range(count))
 
 
-def _expected(kind: Kind, own: Sequence[Known], values: Values) -> Iterator[str]:
-    """Level 0."""
+def _expected(
+    kind: Kind, own: Sequence[Known], values: Values, fixed: Sequence[int]
+) -> Iterator[str]:
+    """Level 0; a constant is a rival where the axis is short, or an argument says the same."""
     if kind == "step":
         if values[0] in (-1, 1):
             yield from _constant(values)
@@ -183,8 +192,10 @@ def _expected(kind: Kind, own: Sequence[Known], values: Values) -> Iterator[str]
     less = 1 if kind == "position" else 0
     fitting = [(text, at) for text, at in own if tuple(a - less for a in at) == values]
     yield from (shifted(text, -less) for text, _ in fitting)
-    if fitting and any(values) and min(fitting[0][1]) < CERTAIN:
-        yield from _constant(values)
+    if fitting and any(values):
+        told = any(abs(values[0] - value) <= 1 for value in fixed)
+        if told or min(fitting[0][1]) < CERTAIN:
+            yield from _constant(values)
 
 
 def _constant(values: Values) -> Iterator[str]:

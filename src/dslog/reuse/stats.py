@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dslog.reuse.formula import formulas
-from dslog.reuse.keys import OPEN, read_key
+from dslog.reuse.keys import open_names, read_key
 from dslog.reuse.knowledge import FIRST, GEN, NOT_REUSABLE, TRACKED, FirstCalls, General
 from dslog.store.records import OperationReuse, Signature, SignatureInfo
 
@@ -56,7 +56,7 @@ def _lines(signature: Signature, args: Json, agreeing: int) -> list[str]:
     general = General.from_json(signature.content)
     if signature.state == NOT_REUSABLE:
         return ["no formula fits the calls seen"]
-    names = [key for key, value in args.items() if value == {OPEN: True}]
+    names = open_names(args)
     forms = general.permanent(agreeing) or general.forms
     return [line for form in forms for line in formulas(form, names)]
 

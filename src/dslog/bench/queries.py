@@ -182,7 +182,7 @@ class _Run:
         shapes = self.workflow.shapes
         for query in queries:
             try:
-                prepared.warm(query)
+                prepared.warm(query)  # loads what stays in memory
                 warm, _ = timed(partial(prepared.warm, query), self.sizes.repeats)
                 cold, answer = timed(partial(prepared.cold, query), self.sizes.repeats)
             except LimitError:

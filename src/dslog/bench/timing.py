@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TypeVar
 
 T = TypeVar("T")
-_LONG = 1.0  # seconds; what takes longer is not repeated
+_LONG = 0.1  # seconds; what takes longer is not repeated
 
 
 def timed(function: Callable[[], T], repeats: int) -> tuple[float, T]:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dslog.store.calls import call_text, value_text
 from dslog.store.arguments import canonical_args
+from dslog.store.calls import call_text, value_text
 
 
 @pytest.mark.parametrize(

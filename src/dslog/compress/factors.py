@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dslog.compress.row_kernels import uses_ref
 from dslog.lineage.factor import Factor, Term
-from dslog.lineage.kernels import is_constant
+from dslog.lineage.row_kernels import is_constant
 from dslog.lineage.table import Table
 
 I64 = npt.NDArray[np.int64]

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from dslog.compress import kernels, row_kernels
 from dslog.lineage.columns import ColumnTable
-from dslog.lineage.kernels import is_constant
+from dslog.lineage.row_kernels import is_constant
 from dslog.lineage.table import Table
 from dslog.relation.relation import sort_unique
 

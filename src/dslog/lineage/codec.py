@@ -39,7 +39,7 @@ from dslog.lineage.bits import (
 )
 from dslog.lineage.columns import ColumnTable
 from dslog.lineage.factor import Factor, Shape, Term
-from dslog.lineage.kernels import all_cells, gapless, is_constant, varying
+from dslog.lineage.row_kernels import all_cells, gapless, is_constant, varying
 from dslog.lineage.table import Table, axis_columns
 
 I64 = npt.NDArray[np.int64]

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.lineage.index import IntervalIndex, scan
-from dslog.lineage.kernels import expand_rows, linear_rows, plain_bounds, row_sizes
+from dslog.lineage.row_kernels import expand_rows, linear_rows, plain_bounds, row_sizes
 
 I64 = npt.NDArray[np.int64]
 Linear = tuple[I64 | None, I64]

@@ -53,6 +53,22 @@ def test_json(path):
     assert any(s["formulas"] == ["out[i, j] <- in[D0-1-i, j]"] for s in operation["signatures"])
 
 
+def test_arguments_that_are_left_open(tmp_path):
+    with dslog.open(tmp_path / "s.dslog") as store:
+        for n, reps in ((4, (2, 3)), (6, (3, 4)), (9, (5, 2)), (5, (4, 4)), (11, (2, 5))):
+            store.array(f"a{n}", (n, n + 3))
+            store.array(f"b{n}", (n * reps[0], (n + 3) * reps[1]))
+            capture = lambda c, n=n: [(c[0] % n, c[1] % (n + 3))]  # noqa: E731
+            store.register_operation("tile", [f"a{n}"], [f"b{n}"], capture, op_args={"reps": reps})
+            store.array(f"c{n}", (n * (n + 3),))
+            capture = lambda c, n=n: [c[0] * (n + 3) + c[1]]  # noqa: E731
+            args = {"shape": (n, n + 3)}
+            store.register_operation("reshape", [f"c{n}"], [f"a{n}"], capture, op_args=args)
+    printed = run(tmp_path / "s.dslog", "tile").stdout + run(tmp_path / "s.dslog", "reshape").stdout
+    assert "tile(reps=[..., ...])" in printed
+    assert "reshape(shape=out.shape)" in printed
+
+
 def test_nothing_known(tmp_path):
     with dslog.open(tmp_path / "s.dslog") as store:
         store.array("A", 3)

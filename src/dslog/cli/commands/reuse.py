@@ -158,11 +158,20 @@ def _formulas(operation: "OperationReuse") -> Iterator["SignatureInfo"]:
 
 
 def _call(signature: "SignatureInfo") -> str:
-    shown = (
-        f"{name}={'...' if value == {'$open': True} else value}"
-        for name, value in signature.args.items()
-    )
+    shown = (f"{name}={_value(value)}" for name, value in signature.args.items())
     return f"({', '.join(shown)})"
+
+
+def _value(value: object) -> str:
+    """Write an argument: one that is left open as dots, the output's shape by its name."""
+    match value:
+        case {"$open": _}:
+            return "..."
+        case {"$shape": name}:
+            return f"out{str(name)[1:]}.shape" if name != "o0" else "out.shape"
+        case list():
+            return f"[{', '.join(map(_value, value))}]"
+    return str(value)
 
 
 def _seconds(seconds: float) -> str:

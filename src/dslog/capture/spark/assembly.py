@@ -54,13 +54,12 @@ def gather(frame: DataFrame, spec: SpineSpec, outlet: Outlet) -> Gathered:
         pieces = frame.mapInArrow(replace(spec, spill=spill), PIECES).toArrow()
         counts = _counts(pieces, len(spec.steps))
         loose, moves = _sort_out(pieces, spec, np.cumsum(counts, axis=0) - counts)
+        filed = outlet.collect(frame.sparkSession, spill, moves, loose)
         maps: dict[int, RowMap] = {}
         for number, width in _wanted(spec).items():
             forward = number >= len(spec.relations) - len(spec.taps)
-            if number in moves:
-                tables = loose.get(number, [])
-                parts = outlet.collect(frame.sparkSession, spill, moves[number], tables)
-                maps[number] = RowMap.in_files(parts, width, forward=forward)
+            if number in filed:
+                maps[number] = RowMap.in_files(filed[number], width, forward=forward)
             else:
                 maps[number] = RowMap(_join(loose.get(number, []), width), forward)
     return Gathered(tuple(counts.sum(axis=0).tolist()), maps)

@@ -64,11 +64,12 @@ def keep_in_order(frame: DataFrame, trail: Trail) -> DataFrame:
 def kept(frame: DataFrame, trail: Trail) -> Iterator[tuple[DataFrame, bool]]:
     """Keep what a DataFrame gives while several jobs read it, if computing it again is work.
 
-    Gives the DataFrame to read, and whether its rows are out of order. Rows are kept as they are:
-    Spark's cache would encode them by column, which takes longer than most joins.
+    Gives the DataFrame to read, and whether its rows are out of order. Joins with a small table
+    leave rows where they are, and doing them again takes less than keeping what they gave. Rows
+    are kept as they are: Spark's cache would encode them by column, which takes even longer.
     """
     moved = moves_rows(frame, trail)
-    if not any(step.other is not None for step in trail.steps):
+    if not moved or not any(step.other is not None for step in trail.steps):
         yield frame, moved
         return
     copy = frame.localCheckpoint(eager=False)

@@ -8,28 +8,31 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from dslog.capture.products import Part as Product
 from dslog.capture.products import multiply
 from dslog.capture.spark.spilling import Move, Shifting, Spill, write
+from dslog.engine.jobs import cores
 from dslog.engine.parts import Part
 from dslog.lineage.codec import column_names
 from dslog.lineage.factor import Shape
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.serial import pack
-from dslog.lineage.table import Table
+from dslog.lineage.table import Table, concat
 from dslog.store.files import Files
 from dslog.store.records import Body, FileRecord
 
 PER_FILE = 1 << 20
 """Rows of a part file, about: what a task holds at a time."""
 
+TASKS = 4  # per core
 _NOTES = "place int, note string"
 
 
@@ -50,21 +53,43 @@ class Outlet:
             shutil.rmtree(directory, ignore_errors=True)
 
     def collect(
-        self, session: SparkSession, spill: Spill, moves: Sequence[Move], loose: Sequence[Table]
-    ) -> tuple[Part, ...]:
-        """Have scratch files shifted into part files; rows that came to the driver too."""
+        self,
+        session: SparkSession,
+        spill: Spill,
+        moves: Mapping[int, Sequence[Move]],
+        loose: Mapping[int, Sequence[Table]],
+    ) -> dict[int, tuple[Part, ...]]:
+        """Have scratch files shifted into part files, by relation; rows on the driver too."""
+        if not moves:
+            return {}
         directory = self.files.root.absolute() / uuid4().hex
         directory.mkdir(parents=True)
+        asked = [(number, move) for number, some in moves.items() for move in some]
+        found: dict[int, tuple[Part, ...]] = {}
         try:
-            rows = [(place, move.to_json()) for place, move in enumerate(moves)]
-            asked = session.createDataFrame(rows, _NOTES).repartitionById(len(rows), "place")
-            notes = asked.mapInArrow(Shifting(spill.directory, str(directory)), _NOTES).toArrow()
-            found = sorted(zip(*(c.to_pylist() for c in notes.columns), strict=True))
-            parts = [write(table, directory) for table in loose]
-            return (*parts, *(Part.from_json(note) for _, note in found))
+            parts = self._shift(session, Shifting(spill.directory, str(directory)), asked)
+            for number in moves:
+                tables = list(loose.get(number, ()))
+                first = [write(concat(tables), directory)] if tables else []
+                rest = [part for (own, _), part in zip(asked, parts, strict=True) if own == number]
+                found[number] = (*first, *rest)
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
             raise
+        return found
+
+    def _shift(
+        self, session: SparkSession, job: Shifting, asked: Sequence[tuple[int, Move]]
+    ) -> list[Part]:
+        """Run the second job, a task for every part file or a few."""
+        rows = [(place, move.to_json()) for place, (_, move) in enumerate(asked)]
+        tasks = min(len(rows), TASKS * cores(session))
+        spread = session.createDataFrame(rows, _NOTES).repartitionById(
+            tasks, F.expr(f"place % {tasks}")
+        )
+        notes = spread.mapInArrow(job, _NOTES).toArrow()
+        found = sorted(zip(*(c.to_pylist() for c in notes.columns), strict=True))
+        return [Part.from_json(note) for _, note in found]
 
 
 def store_products(

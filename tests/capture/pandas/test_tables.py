@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dslog
-from dslog.capture import tables
+from dslog import tables
 from dslog.errors import CaptureError
 
 KEYS = st.sampled_from(["a", "b", "c", None])
@@ -35,6 +35,7 @@ def key_of(row, places):
     return tuple("null" if row[p] is None else row[p] for p in places)
 
 
+@settings(max_examples=30)
 @given(rows=ROWS, places=st.sampled_from([(0,), (1,), (0, 1), (1, 0)]))
 def test_groups_as_loops_find_them(rows, places):
     frame = frame_of(rows)
@@ -58,6 +59,7 @@ def test_groups_as_loops_find_them(rows, places):
         assert store.load("g", "t")[0].exact
 
 
+@settings(max_examples=30)
 @given(
     left=ROWS,
     right=st.lists(st.tuples(st.integers(0, 2), KEYS, KEYS), max_size=8),

@@ -17,6 +17,10 @@ _MOVED = re.compile(r"(?<!Broadcast)Exchange|BuildLeft|CartesianProduct|\bCoales
 """What in a physical plan means that rows may not come in the order of their first id."""
 
 
+KEPT_ROWS = 1 << 20
+"""Rows up to which keeping what a join gave takes less than doing it again."""
+
+
 def moves_rows(frame: DataFrame, trail: Trail) -> bool:
     """Whether Spark may hand out the rows of a DataFrame in another order than their first ids'."""
     return trail.mixed or _MOVED.search(physical(frame)) is not None
@@ -65,11 +69,12 @@ def kept(frame: DataFrame, trail: Trail) -> Iterator[tuple[DataFrame, bool]]:
     """Keep what a DataFrame gives while several jobs read it, if computing it again is work.
 
     Gives the DataFrame to read, and whether its rows are out of order. Joins with a small table
-    leave rows where they are, and doing them again takes less than keeping what they gave. Rows
-    are kept as they are: Spark's cache would encode them by column, which takes even longer.
+    leave rows where they are: if there are many, doing that again takes less than keeping what it
+    gave. Rows are kept as they are: Spark's cache would encode them by column, which takes longer.
     """
     moved = moves_rows(frame, trail)
-    if not moved or not any(step.other is not None for step in trail.steps):
+    again = not moved and trail.ids[0].numbering.total > KEPT_ROWS
+    if again or not any(step.other is not None for step in trail.steps):
         yield frame, moved
         return
     copy = frame.localCheckpoint(eager=False)

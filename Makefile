@@ -35,8 +35,8 @@ lint: setup ## check style and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: setup ## run the benchmarks
-	$(BIN)/python -m benchmarks
+bench: setup ## rerun the paper's evaluation and write bench-results/report.html
+	$(BIN)/dslog bench
 
 docs: setup ## build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import Caller
+from callers import Caller
 from typer.testing import CliRunner
 from zoo import ZOO
 

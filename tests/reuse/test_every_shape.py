@@ -6,7 +6,7 @@ was stored with the relation of the operation's definition, cell by cell.
 
 import hypothesis.strategies as st
 import pytest
-from conftest import Caller
+from callers import Caller
 from hypothesis import given, settings
 from zoo import ZOO
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from conftest import Caller
+from callers import Caller
 from zoo import ZOO
 
 import dslog

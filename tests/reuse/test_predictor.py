@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from callers import Caller
 from zoo import ZOO, one
 
 import dslog
@@ -30,8 +31,6 @@ def test_the_paper_s_m_is_one(call, store):
 
 
 def test_m_is_a_setting(monkeypatch):
-    from conftest import Caller
-
     monkeypatch.setenv("DSLOG_REUSE_AFTER", "3")
     with dslog.open(":memory:") as store:
         call = Caller(store)
@@ -346,8 +345,6 @@ def test_other_arguments_are_another_signature(call):
 
 
 def test_what_was_learned_outlives_the_store(tmp_path):
-    from conftest import Caller
-
     for n in (4, 6):
         with dslog.open(tmp_path) as store:
             call = Caller(store)

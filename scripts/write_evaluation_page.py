@@ -31,8 +31,9 @@ INTRODUCTION = """\
 Every experiment of the paper's section VII, rerun beside baselines that were measured in the same
 run, on the same relations. `make bench` (or `dslog bench`) does it and writes one HTML report with
 charts; `--quick` takes a minute or two, `--full` the paper's sizes everywhere. This page is made
-from the results of one run of size *{size}* by `scripts/write_evaluation_page.py`; `dslog bench
-compare benchmarks/results.json bench-results/results.json` tells whether a later run lost ground.
+from results of size *{size}*, its experiments run one by one at the same commit, by
+`scripts/write_evaluation_page.py`; `dslog bench compare benchmarks/results.json
+bench-results/results.json` tells whether a later run lost ground.
 
 {machine}
 
@@ -46,7 +47,8 @@ SIZES = """
 ## Size on disk
 
 Bytes of each operation's lineage in all formats; a star marks an estimate from a slab of a relation
-that is too large to make. The paper's ProvRC-GZip is the paper's own figure.
+that is too large to make. The paper's ProvRC-GZip is the paper's own figure, of larger tables for
+Group By and Inner Join.
 
 """
 WRITING = """

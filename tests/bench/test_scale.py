@@ -1,0 +1,50 @@
+"""The target on relations larger than memory, and the page made of kept results."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from dslog.bench.report.page import render
+from dslog.bench.results import Results
+from dslog.bench.scale import ScaleRow
+from dslog.bench.targets import judge
+from dslog.bench.watching import watch
+
+ROOT = Path(__file__).parents[2]
+
+
+def row(rows, seconds, workers):
+    return ScaleRow(rows, seconds, 2 * seconds, 9 << 30, workers << 20, 7, 100, 10**6)
+
+
+@pytest.mark.parametrize(
+    ("later", "missed"),
+    [
+        (row(5_000_000, 50.0, 600), []),
+        (row(5_000_000, 90.0, 600), ["1.80 times the seconds per pair"]),
+        (row(5_000_000, 50.0, 1500), ["3.00 times the workers' memory"]),
+    ],
+)
+def test_linear_time_and_bounded_memory(later, missed):
+    results = Results("quick", {}, scale=[row(1_000_000, 10.0, 500), later])
+    (target,) = judge(results)
+    assert (list(target.misses), target.met) == (missed, not missed)
+    assert "0.50 of Spark writing Parquet" in target.found
+    assert "5,000,000" in render(results)
+    assert Results.from_json(results.to_json()) == results
+
+
+def test_watching():
+    watched = watch(lambda: sum(range(1000)))
+    assert watched.result == 499500
+    assert watched.seconds >= 0
+    assert watched.jvm >= 0
+
+
+def test_the_page_is_made_of_the_kept_results():
+    path = ROOT / "scripts" / "write_evaluation_page.py"
+    spec = importlib.util.spec_from_file_location("write_evaluation_page", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(Results.read(script.KEPT))

@@ -133,7 +133,8 @@ def may_factor(table: Table) -> bool:
     part = table.take(slice(start, start + _WINDOW))
     blocks = _blocks(part)
     hashes = _Hashes(part)
-    blocks = [block for block in blocks if not _is_fixed(table, block)]
+    fixed = [block for block in blocks if _is_fixed(part, block) and _is_fixed(table, block)]
+    blocks = [block for block in blocks if block not in fixed]
     everything = [a for block in blocks for a in block]
     for size in range(1, len(blocks) // 2 + 1):
         for some in itertools.combinations(blocks, size):

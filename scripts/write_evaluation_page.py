@@ -37,7 +37,8 @@ bench-results/results.json` tells whether a later run lost ground.
 
 {machine}
 
-On a shared machine read ratios, not seconds. Each answer of each query was compared with that of a
+That is where the queries ran; the other experiments shared the two cores with tests. Read ratios,
+which are to baselines beside them, not seconds. Each answer of each query was compared with that of a
 plain mask over the raw pairs.
 
 ## Targets

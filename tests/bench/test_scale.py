@@ -1,13 +1,16 @@
 """The target on relations larger than memory, and the page made of kept results."""
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dslog.bench.report.page import render
 from dslog.bench.results import Results
-from dslog.bench.scale import ScaleRow
+from dslog.bench.scale import GAP, WIDTH, ScaleRow, elementwise, scale_table
+from dslog.bench.scratch import scratch_space
+from dslog.bench.sizes import SIZES
 from dslog.bench.targets import judge
 from dslog.bench.watching import watch
 
@@ -48,3 +51,21 @@ def test_the_page_is_made_of_the_kept_results():
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     assert script.PAGE.read_text(encoding="utf-8") == script.page(Results.read(script.KEPT))
+
+
+def test_spark_compresses_what_it_makes(spark, tmp_path):
+    """With the test's own session: sizes and counts are right; times are nobody's business."""
+    sizes = replace(SIZES["smoke"], scale=(20_000, 60_000))
+    with scratch_space(tmp_path) as scratch:
+        found = list(scale_table(sizes, scratch, lambda _: None))
+    assert [row.rows for row in found] == [20_000, 60_000]
+    assert all(0 < row.num_rows < 100 and row.nbytes < row.plain_bytes for row in found)
+    assert spark.range(3).count() == 3  # the session is still there
+
+
+def test_the_relation_has_gaps(spark):
+    frame, shape = elementwise(spark, 5_000)
+    pairs = {tuple(row) for row in frame.collect()}
+    cells = [divmod(n, WIDTH) for n in range(5_000 * GAP // (GAP - 1)) if n % GAP != 7]
+    assert pairs == {(*cell, *cell) for cell in cells}
+    assert all(row < shape[0] and column < shape[1] for row, column in cells)

@@ -299,15 +299,16 @@ def _same_step(rows: I64, first: int, r: int) -> bool:
 
 
 @njit(cache=True)
-def _first_at_or_after(rows: I64, l: int, target: I64) -> int:
-    """Binary search in rows sorted by their lower ends on the output axes."""
+def _first_at_or_after(rows: I64, columns: I64, target: I64) -> int:
+    """The first row, of rows sorted by some columns, that is not below the target on them."""
     low, high = 0, rows.shape[0]
     while low < high:
         mid = (low + high) // 2
         less = False
-        for k in range(l):
-            if rows[mid, k] != target[k]:
-                less = rows[mid, k] < target[k]
+        for k in range(columns.shape[0]):
+            value = rows[mid, columns[k]]
+            if value != target[k]:
+                less = value < target[k]
                 break
         if less:
             low = mid + 1
@@ -324,12 +325,13 @@ def sample_links(rows: I64, refs: I64, l: int, j: int, samples: I64) -> int:
     """
     hits = 0
     m = refs.shape[1]
+    columns = np.arange(l)
     target = np.empty(l, np.int64)
     for p in samples:
         for k in range(l):
             target[k] = rows[p, k]
         target[j] = rows[p, l + j] + 1
-        r = _first_at_or_after(rows, l, target)
+        r = _first_at_or_after(rows, columns, target)
         last = r + _LOOK
         while r < rows.shape[0] and rows[r, j] == target[j] and _same_others(rows, l, j, p, r):
             agree = True
@@ -354,6 +356,8 @@ def sample_cells(rows: I64, l: int, j: int, samples: I64) -> int:
     rows an output cell has, the one that could continue another is found by halving.
     """
     hits = 0
+    columns = np.arange(l + 1)
+    columns[l] = 2 * l  # the lower end of the input
     target = np.empty(l + 1, np.int64)
     for p in samples:
         for moved in range(2):
@@ -362,32 +366,13 @@ def sample_cells(rows: I64, l: int, j: int, samples: I64) -> int:
             target[j] = rows[p, l + j] + 1
             shift = (target[j] - rows[p, j]) * moved
             target[l] = rows[p, 2 * l] + shift
-            r = _first_input_at_or_after(rows, l, target)
+            r = _first_at_or_after(rows, columns, target)
             if r == rows.shape[0] or rows[r, 2 * l] != target[l] or rows[r, j] != target[j]:
                 continue
             if _same_others(rows, l, j, p, r) and rows[r, 2 * l + 1] == rows[p, 2 * l + 1] + shift:
                 hits += 1
                 break
     return hits
-
-
-@njit(cache=True)
-def _first_input_at_or_after(rows: I64, l: int, target: I64) -> int:
-    """The first row whose outputs' lower ends, and then its input's, are not below the target."""
-    low, high = 0, rows.shape[0]
-    while low < high:
-        mid = (low + high) // 2
-        below = False
-        for k in range(l + 1):
-            value = rows[mid, k] if k < l else rows[mid, 2 * l]
-            if value != target[k]:
-                below = value < target[k]
-                break
-        if below:
-            low = mid + 1
-        else:
-            high = mid
-    return low
 
 
 @njit(cache=True)

@@ -37,9 +37,9 @@ bench-results/results.json` tells whether a later run lost ground.
 
 {machine}
 
-That is where the queries ran; the other experiments shared the two cores with tests. Read ratios,
-which are to baselines beside them, not seconds. Each answer of each query was compared with that of a
-plain mask over the raw pairs.
+The experiments shared the two cores with tests for most of the time. Read ratios, which are to
+baselines beside them, not seconds. Each answer of each query was compared with that of a plain mask
+over the raw pairs.
 
 ## Targets
 

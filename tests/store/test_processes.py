@@ -6,9 +6,11 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 import dslog
+from dslog.store.connection import Connection
 from dslog.store.location import FILES
 
 PRELUDE = """
@@ -228,3 +230,32 @@ def test_no_store_in_a_read_only_directory(readable):
 
     (readable / "empty").mkdir()
     assert as_nobody(readable, action) == 0
+
+
+def test_reads_see_one_state_while_another_process_writes(tmp_path, monkeypatch):
+    """Another writer commits between any two statements of a read: it must not be half seen."""
+    with dslog.open(tmp_path / "s") as store, dslog.open(tmp_path / "s") as other:
+        store.array("A", (3,))
+        plain, count = Connection.rows, 0
+
+        def rows(self, sql, values=()):
+            nonlocal count
+            found = plain(self, sql, values)
+            if self is store._catalog._db:
+                monkeypatch.undo()
+                name = f"B{count}"
+                other.array(name, (3,))
+                other.register_operation("f", ["A"], [name], np.array([(0, 0)]))
+                monkeypatch.setattr(Connection, "rows", rows)
+                count += 1
+            return found
+
+        monkeypatch.setattr(Connection, "rows", rows)
+        assert store.verify().ok
+        assert all(operation.outputs for operation in store.operations())
+        stats = store.stats()
+        assert stats["operations"] == stats["lineages"] == stats["arrays"] - 1
+        found = store.impact("A", (0,))
+        assert found.ends == tuple(one.array for one in found.arrays)
+        monkeypatch.undo()
+        assert store.stats()["operations"] == count > 10

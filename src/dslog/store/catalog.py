@@ -59,6 +59,10 @@ class Catalog(Protocol):
         """Return a value that is another one after any change, whoever made it."""
         ...
 
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let all reads of a ``with`` block see one state, whatever others commit meanwhile."""
+        ...
+
     def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
         """Return the shapes of those arrays that there are."""
         ...

@@ -89,6 +89,21 @@ class Connection:
                     self._db.execute("ROLLBACK")
                 raise
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let all reads of the block see one state, whatever others commit in the meantime."""
+        with self._lock:
+            self._check_usable()
+            if self._db.in_transaction:  # of this thread, which holds the lock: it sees one state
+                yield
+                return
+            with _explained(self._label):
+                patiently(lambda: self._db.execute("BEGIN"))
+            try:
+                yield
+            finally:
+                self._db.execute("ROLLBACK")
+
     def require_writable(self) -> None:
         """Raise a StoreError unless a transaction could begin."""
         self._check_usable()

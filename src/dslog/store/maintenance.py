@@ -57,12 +57,13 @@ class GcReport:
 def verify(catalog: Catalog, files: Files) -> VerifyReport:
     """Re-read every lineage: checksums, contents, shapes, and bounds inside the arrays."""
     try:
-        problems = list(catalog.problems())
-        arrays = {array.name: array for array in catalog.arrays()}
-        users: dict[int, list[LineageInfo]] = {number: [] for number in catalog.bodies()}
-        for info in catalog.lineages():
-            users[info.body].append(info)
-        num_files = len(catalog.file_names())
+        with catalog.snapshot():
+            problems = list(catalog.problems())
+            arrays = {array.name: array for array in catalog.arrays()}
+            users: dict[int, list[LineageInfo]] = {number: [] for number in catalog.bodies()}
+            for info in catalog.lineages():
+                users[info.body].append(info)
+            num_files = len(catalog.file_names())
     except StoreError as error:
         return VerifyReport((str(error),), 0, 0)
     for number, infos in users.items():

@@ -3,7 +3,7 @@
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,10 @@ class SqliteCatalog:
         """Return a value that is another one after any change, whoever made it."""
         return self._db.state()
 
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let all reads of a ``with`` block see one state, whatever others commit meanwhile."""
+        return self._db.snapshot()
+
     def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
         """Return the shapes of those arrays that there are."""
         rows = self._rows(
@@ -94,15 +98,18 @@ class SqliteCatalog:
 
     def operations(self) -> list[Operation]:
         """Return every operation, in order of registration."""
+        with self.snapshot():
+            used = self._rows(
+                "SELECT operation, role, name FROM operation_arrays JOIN arrays ON id = array "
+                "ORDER BY operation, role, position"
+            )
+            rows = self._rows(
+                "SELECT id, name, args, reused, exact, created, predicted FROM operations "
+                "ORDER BY id"
+            )
         arrays: dict[tuple[int, int], list[str]] = {}
-        for operation, role, name in self._rows(
-            "SELECT operation, role, name FROM operation_arrays JOIN arrays ON id = array "
-            "ORDER BY operation, role, position"
-        ):
+        for operation, role, name in used:
             arrays.setdefault((operation, role), []).append(name)
-        rows = self._rows(
-            "SELECT id, name, args, reused, exact, created, predicted FROM operations ORDER BY id"
-        )
         return [self._operation(row, arrays) for row in rows]
 
     def lineages(self, out: str | None = None, in_: str | None = None) -> list[LineageInfo]:
@@ -205,7 +212,8 @@ class SqliteCatalog:
             "files": "SELECT count(*) FROM files",
             "file_bytes": "SELECT coalesce(sum(nbytes), 0) FROM files",
         }
-        return {what: self._rows(sql)[0][0] for what, sql in counts.items()}
+        with self.snapshot():
+            return {what: self._rows(sql)[0][0] for what, sql in counts.items()}
 
     def problems(self) -> list[str]:
         """Check the database itself and return what is wrong with it."""

@@ -315,7 +315,8 @@ class Store:
         source = find_array(array, self._catalog)
         target = find_array(to, self._catalog)
         cells = self._engines.cells(query, source)
-        walk = plan_walk(source.name, target.name, direction, self._catalog)
+        with self._catalog.snapshot():
+            walk = plan_walk(source.name, target.name, direction, self._catalog)
         return run_walk(walk, target.name, cells, self._engines.loader(engine))
 
     def _knowledge(self, engine: str) -> tuple[History, KeptValues, Load]:

@@ -11,7 +11,6 @@ from dslog.cells.cellset import CellSet
 from dslog.query.edges import Direction, Edge
 from dslog.query.execute import reach
 from dslog.query.follow import Load, follow, gather
-from dslog.query.graph import plan_reach
 from dslog.store.records import Operation
 from dslog.store.verbs.history import Call, History
 from dslog.store.verbs.kept import KeptValues
@@ -94,8 +93,7 @@ class Dropped:
 
 def dropped(array: str, cells: CellSet, history: History, kept: KeptValues, load: Load) -> Dropped:
     """Follow cells forward and find the steps that nothing comes out of."""
-    catalog = history.catalog
-    walk = plan_reach(array, Direction.FORWARD, catalog)
+    walk = history.walk(array, Direction.FORWARD)
     reached = {name: found for name, found in reach(walk, cells, load).items() if found}
     endings = [
         Ending(call.operation, str(call), describe(name, reached[name], history, kept), outputs)
@@ -106,7 +104,7 @@ def dropped(array: str, cells: CellSet, history: History, kept: KeptValues, load
     touched = tuple(
         describe(name, found, history, kept) for name, found in reached.items() if name != array
     )
-    left = tuple(one.array for one in touched if not catalog.outputs_of(one.array))
+    left = tuple(one.array for one in touched if not walk.steps[one.array])
     return Dropped(describe(array, cells, history, kept), tuple(endings), touched, left)
 
 

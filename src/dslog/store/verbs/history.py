@@ -7,7 +7,8 @@ from functools import cached_property
 from dslog.cells.cellset import CellSet
 from dslog.cells.selection import parse, select
 from dslog.errors import SelectionError, did_you_mean
-from dslog.query.edges import Edge
+from dslog.query.edges import Direction, Edge
+from dslog.query.graph import Walk, plan_reach
 from dslog.store.calls import call_text
 from dslog.store.catalog import Catalog
 from dslog.store.naming import find_array
@@ -46,9 +47,11 @@ class History:
     @cached_property
     def calls(self) -> tuple[Call, ...]:
         """Every call; those without any lineage stand where their numbers belong."""
-        waiting = list(reversed(self.catalog.operations()))
+        with self.catalog.snapshot():
+            waiting = list(reversed(self.catalog.operations()))
+            lineages = self.catalog.lineages()
         grouped: dict[object, list[LineageInfo]] = {}
-        for info in self.catalog.lineages():
+        for info in lineages:
             key = (info.out, info.in_) if info.op is None else info.op
             grouped.setdefault(key, []).append(info)
         found = []
@@ -61,6 +64,12 @@ class History:
                 found.append(_call(None, infos))
         found += [_call(operation, []) for operation in reversed(waiting)]
         return tuple(found)
+
+    def walk(self, array: str, direction: Direction) -> Walk:
+        """Plan every path that leaves an array; no call is missing from it that ``calls`` has."""
+        with self.catalog.snapshot():
+            _ = self.calls
+            return plan_reach(array, direction, self.catalog)
 
     @cached_property
     def makers(self) -> Mapping[str, tuple[Call, ...]]:

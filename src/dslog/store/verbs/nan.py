@@ -15,7 +15,7 @@ from dslog.errors import NotFoundError
 from dslog.query.edges import Direction
 from dslog.query.execute import has_cycle, reach, run_step
 from dslog.query.follow import Cells, Load, gather
-from dslog.query.graph import Walk, plan_reach
+from dslog.query.graph import Walk
 from dslog.query.plan import Hop, Step
 from dslog.store.verbs.history import History
 from dslog.store.verbs.kept import KeptValues
@@ -125,7 +125,7 @@ def first_nan(array: str, history: History, kept: KeptValues, load: Load) -> Fir
             f"to the tracked array itself; tables are kept by a store in a directory alone"
         )
     asked = describe(array, start, history, kept)
-    walk = plan_reach(array, Direction.BACKWARD, history.catalog)
+    walk = history.walk(array, Direction.BACKWARD)
     spoilt = reach(walk, start, load, missing.keep)
     explained = _explained(walk, spoilt, missing, load)
     begun = {

@@ -7,7 +7,7 @@ from dslog.cells.wording import counted
 from dslog.query.edges import Direction
 from dslog.query.execute import reach
 from dslog.query.follow import Load
-from dslog.query.graph import plan_reach
+from dslog.query.graph import Walk
 from dslog.store.verbs.history import History
 from dslog.store.verbs.kept import KeptValues
 from dslog.store.verbs.touched import Reached, Touched, describe, table_text
@@ -69,28 +69,24 @@ class Impact(Reached):
 def why(array: str, cells: CellSet, history: History, kept: KeptValues, load: Load) -> Why:
     """Follow cells backward to the sources."""
     asked = describe(array, cells, history, kept)
-    return Why(asked, _follow(array, cells, Direction.BACKWARD, history, kept, load))
+    walk = history.walk(array, Direction.BACKWARD)
+    return Why(asked, _follow(walk, cells, history, kept, load))
 
 
 def impact(array: str, cells: CellSet, history: History, kept: KeptValues, load: Load) -> Impact:
     """Follow cells forward to everything they touched."""
     asked = describe(array, cells, history, kept)
-    touched = _follow(array, cells, Direction.FORWARD, history, kept, load)
-    ends = tuple(one.array for one in touched if not history.catalog.outputs_of(one.array))
+    walk = history.walk(array, Direction.FORWARD)
+    touched = _follow(walk, cells, history, kept, load)
+    ends = tuple(one.array for one in touched if not walk.steps[one.array])
     return Impact(asked, touched, ends)
 
 
 def _follow(
-    array: str,
-    cells: CellSet,
-    direction: Direction,
-    history: History,
-    kept: KeptValues,
-    load: Load,
+    walk: Walk, cells: CellSet, history: History, kept: KeptValues, load: Load
 ) -> tuple[Touched, ...]:
-    walk = plan_reach(array, direction, history.catalog)
     reached = reach(walk, cells, load)
-    again = reached.pop(array) - cells  # of an array made of itself, by a cycle
+    again = reached.pop(walk.source) - cells  # of an array made of itself, by a cycle
     if again:
-        reached[array] = again
+        reached[walk.source] = again
     return tuple(describe(name, found, history, kept) for name, found in reached.items() if found)

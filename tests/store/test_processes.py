@@ -1,10 +1,13 @@
 """Several processes at once, and processes that die in the middle."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -167,15 +170,11 @@ def as_nobody(directory, action):
 
 
 @pytest.fixture
-def readable(large, tmp_path_factory):
-    """A large store whose parents everybody may enter."""
-    top = tmp_path_factory.getbasetemp()
-    modes = {path: path.stat().st_mode for path in (large.parent, top, top.parent)}
-    for path, mode in modes.items():
-        path.chmod(mode | 0o755)
-    yield large
-    for path, mode in modes.items():
-        path.chmod(mode)
+def readable(large):
+    """A large store where everybody may enter; pytest's own directories are closed to others."""
+    with TemporaryDirectory() as top:
+        Path(top).chmod(0o755)
+        yield shutil.copytree(large, Path(top) / "large")
 
 
 def test_a_read_only_directory_can_be_read(readable, snapshot):

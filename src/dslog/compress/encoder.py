@@ -162,9 +162,11 @@ def _folded(factor: Factor) -> tuple[Term, ...]:
     """Fold a factor; many rows that did not fold go to a term of their own."""
     table = factor.table
     folded = fold(table)
+    if folded.levels == 0:
+        return ((_with(factor, folded),),)
     alone = (folded.count == 1).all(axis=1)
     many = int(np.count_nonzero(alone))
-    if folded.levels == 0 or many == 0 or many <= _PLAIN_MIX:
+    if many <= _PLAIN_MIX:
         return ((_with(factor, folded),),)
     if many * 4 > 3 * len(table):  # hardly anything folds
         return ((_with(factor, table),),)

@@ -138,6 +138,31 @@ def write_chains(
 
 
 @njit(cache=True)
+def chain_places(rel: I64, head: I64, outs: I64) -> None:
+    """Write the first output cell of each chain along a vector; ``outs`` may be ``head``."""
+    for k in range(head.shape[0]):
+        outs[k] = rel[head[k], 0]
+
+
+@njit(cache=True)
+def chain_inputs(
+    rel: I64, i: int, head: I64, times: I64, pattern: I8, follow: bool, values: I64
+) -> int:
+    """Write where input i of each chain along a vector begins; return how many are relative.
+
+    Those that move with the output are, and with ``follow`` those of a single output cell too.
+    """
+    relative = 0
+    for k in range(head.shape[0]):
+        s = head[k]
+        values[k] = rel[s, 1 + i]
+        if (pattern[k] >> i) & 1 or (follow and times[k] == 1):
+            values[k] -= rel[s, 0]
+            relative += 1
+    return relative
+
+
+@njit(cache=True)
 def split_cells(rel: I64, l: int, follows: I64, columns: I64) -> bool:
     """Write the inputs of a sorted relation of one input cell per output cell as columns.
 

@@ -28,6 +28,7 @@ from dslog.lineage.table import Table
 from dslog.relation.relation import sort_unique
 
 I64 = npt.NDArray[np.int64]
+I8 = npt.NDArray[np.int8]
 _KEY_LIMIT = float(1 << 62)
 _FEW = 64  # rows that are kept as readable text
 _SETTLE = 64
@@ -79,7 +80,7 @@ def _provrc(
         if axes and len(table) > 1:
             rows = np.concatenate([table.rows, table.ref], axis=1)
             return _to_table(_output_passes(rows, l, m, axes), l, m)
-        return _settled(table)
+        return table if isinstance(table, ColumnTable) else _settled(table)
     rows = _rows_of_runs(relation, l, m)
     rows = _input_passes(rows, l, m, range(m - 2, -1, -1))
     axes = [j for j in range(l - 1, -1, -1) if thorough or _rows_may_merge(rows, l, m, j)]
@@ -106,7 +107,7 @@ def _with_fixed(table: Table, kept: Sequence[int], fixed: Mapping[int, int]) -> 
             named |= {f"a{i}{end}": table.columns[f"a{at}{end}"] for end in ("", "w", "r")}
         for i, value in fixed.items():
             values = {"": value, "w": 0, "r": -1}
-            named |= {f"a{i}{e}": np.broadcast_to(np.int64(v), n) for e, v in values.items()}
+            named |= {f"a{i}{end}": _same(v, n) for end, v in values.items()}
         return ColumnTable(l, m, n, named, table.ordered)
     rows, ref = np.empty((n, 2 * (l + m)), np.int64), np.full((n, m), -1, np.int64)
     rows[:, : 2 * l] = table.rows[:, : 2 * l]
@@ -187,9 +188,44 @@ def _one_pass(relation: I64, l: int, m: int, most: float) -> tuple[int, Table]:
         status = kernels.SCATTERED
     if status != kernels.SORTED:
         return status, Table.empty(l, m)
+    head, times, length, axis, pattern = head[:k], times[:k], length[:k], axis[:k], pattern[:k]
+    if l == 1 and k > _MANY:
+        return status, _chain_columns(relation, head, times, length, axis, pattern)
     rows, ref = np.empty((k, 2 * (l + m)), np.int64), np.empty((k, m), np.int64)
     kernels.write_chains(relation, l, head, times, length, axis, pattern, rows, ref)
     return status, Table.plain(l, m, rows, ref)
+
+
+def _chain_columns(
+    relation: I64, head: I64, times: I64, length: I64, axis: I8, pattern: I8
+) -> Table:
+    """Return many chains along a vector as columns, settled, without a matrix in between."""
+    n, m = len(head), relation.shape[1] - 1
+    some = np.linspace(0, n - 1, _SETTLE).astype(np.int64)
+    named: dict[str, I64] = {}
+    for i in range(m):
+        moves = (pattern[some] >> i) & 1 == 1
+        distance = relation[head[some], 1 + i] - relation[head[some], 0]
+        steady = not moves.any() and np.ptp(distance) == 0
+        held = ~moves & (times[some] > 1)
+        follow = bool(steady or np.count_nonzero(moves) > np.count_nonzero(held))
+        starts = np.empty(n, np.int64)
+        relative = kernels.chain_inputs(relation, i, head, times, pattern, follow, starts)
+        along = axis == 1 + i
+        named[f"a{i}"] = starts
+        named[f"a{i}w"] = np.where(along, length - 1, 0) if along.any() else _same(0, n)
+        if relative in (0, n):
+            named[f"a{i}r"] = _same(0 if relative else -1, n)
+        else:
+            tied = (pattern >> i) & 1 == 1
+            named[f"a{i}r"] = np.where(tied | (times == 1) if follow else tied, 0, -1)
+    kernels.chain_places(relation, head, head)
+    times -= 1
+    return ColumnTable(1, m, n, {"b0": head, "b0w": times} | named)
+
+
+def _same(value: int, n: int) -> I64:
+    return np.broadcast_to(np.int64(value), n)
 
 
 def _cell_by_cell(relation: I64, out_shape: Sequence[int], m: int, least: float) -> Table | None:
@@ -211,11 +247,11 @@ def _cell_by_cell(relation: I64, out_shape: Sequence[int], m: int, least: float)
     columns = np.empty((m, n), np.int64)
     if not kernels.split_cells(relation, l, follows, columns):
         return None
-    nothing = np.broadcast_to(np.int64(0), n)
+    nothing = _same(0, n)
     named: dict[str, I64] = {f"b{j}w": nothing for j in range(l)}
     for i in range(m):
         named |= {f"a{i}": columns[i], f"a{i}w": nothing}
-        named[f"a{i}r"] = np.broadcast_to(follows[i], n)
+        named[f"a{i}r"] = _same(int(follows[i]), n)
     return ColumnTable(l, m, n, named, out_shape)
 
 

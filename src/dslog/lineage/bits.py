@@ -40,22 +40,20 @@ def encode_column(name: str, values: I64) -> tuple[Spec, dict[str, pa.Array]]:
     """Return how a column is written and the Arrow columns that hold it."""
     low, high, step_low, step_high = spans(values)
     best: tuple[float, Spec] | None = None
+    sample = values[:_SAMPLE]
     for steps, base, span in (
         (False, low, high - low),
         (True, step_low, step_high - step_low),
     ):
         bits = width_of(span)
-        sample = values[:_SAMPLE]
-        sample = (np.diff(sample, prepend=values[0]) if steps else sample) - base
-        planes = -(-bits // 8)
-        squeezed = 8.0 * sum(
-            len(_ZSTD.compress(_plane(sample, k), asbytes=True)) for k in range(planes)
-        )
+        planes = np.empty((-(-bits // 8), len(sample)), np.uint8)
+        _split(sample, base, steps, planes)
+        squeezed = 8.0 * sum(len(_ZSTD.compress(plane, asbytes=True)) for plane in planes)
         first = [int(values[0])] if steps else []
         letter = "d" if steps else ""
         for cost, spec in (
             (float(bits), [f"{letter}bits", bits, base, *first]),
-            (1.05 * squeezed / len(sample), [f"{letter}bytes", planes, base, *first]),
+            (1.05 * squeezed / len(sample), [f"{letter}bytes", len(planes), base, *first]),
         ):
             if best is None or cost < best[0]:
                 best = cost, spec
@@ -65,16 +63,23 @@ def encode_column(name: str, values: I64) -> tuple[Spec, dict[str, pa.Array]]:
 
 def _write(name: str, values: I64, spec: Spec) -> dict[str, pa.Array]:
     kind, width, base = spec[:3]
-    if kind.startswith("d"):
-        values = np.diff(values, prepend=values[0])
-        values[0] = base  # the first value is in the spec
+    steps = kind.startswith("d")
+    groups = -(-len(values) // 8)
     if kind.endswith("bits"):
-        groups = -(-len(values) // 8)
         out = np.zeros(groups * width, np.uint8)
-        _pack(values, base, width, out)
+        _pack(_steps(values, base) if steps else values, base, width, out)
         return {name: _grouped(out, width)}
-    rest = values - base
-    return {f"{name}.{k}": _grouped(_plane(rest, k, pad=True), 8) for k in range(width)}
+    planes = np.zeros((width, groups * 8), np.uint8)
+    _split(values, base, steps, planes)
+    return {f"{name}.{k}": _grouped(plane, 8) for k, plane in enumerate(planes)}
+
+
+def _steps(values: I64, first: int) -> I64:
+    """Differences from row to row, behind one that is given: the first value is in the spec."""
+    steps = np.empty_like(values)
+    steps[0] = first
+    np.subtract(values[1:], values[:-1], out=steps[1:])
+    return steps
 
 
 def decode_column(name: str, spec: Spec, blob: pa.Table, n: int) -> I64:
@@ -103,10 +108,8 @@ def encode_text(values: I64) -> Spec:
     plain, steps = width_of(high - low), width_of(step_high - step_low)
     spec: Spec = ["bits", plain, low] if plain <= steps else ["dbits", steps, step_low]
     if plain > steps:
-        first = int(values[0])
-        values = np.diff(values, prepend=values[0])
-        values[0] = step_low
-        spec.append(first)
+        spec.append(int(values[0]))
+        values = _steps(values, step_low)
     out = np.zeros(-(-len(values) * spec[1] // 8), np.uint8)
     _pack(values, spec[2], spec[1], out)
     return [*spec, base64.b64encode(out.tobytes()).decode()]
@@ -122,14 +125,6 @@ def decode_text(spec: Spec, n: int) -> I64:
         values[0] = rest[0]
         np.cumsum(values, out=values)
     return values
-
-
-def _plane(values: I64, k: int, *, pad: bool = False) -> U8:
-    size = -(-len(values) // 8) * 8 if pad else len(values)
-    out = np.zeros(size, np.uint8)
-    little = np.ascontiguousarray(values, "<i8")
-    out[: len(values)] = little.view(np.uint8)[k::8]
-    return out
 
 
 def _grouped(data: U8, width: int) -> pa.Array:
@@ -159,6 +154,17 @@ def spans(values: I64) -> tuple[int, int, int, int]:
         step_high = max(step_high, v - last)
         last = v
     return low, high, step_low, step_high
+
+
+@njit(cache=True)
+def _split(values: I64, base: int, steps: bool, planes: U8) -> None:
+    """Write the bytes of each value, or of each step, above ``base``, lowest plane first."""
+    last = values[0] - base  # a first step of ``base``: the value itself is in the spec
+    for r in range(len(values)):
+        rest = np.uint64(values[r] - base - (last if steps else 0))
+        for k in range(len(planes)):
+            planes[k, r] = (rest >> np.uint64(8 * k)) & np.uint64(255)
+        last = values[r]
 
 
 @njit(cache=True)

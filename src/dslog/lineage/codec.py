@@ -336,9 +336,11 @@ def _implied_cells(table: Table, out_sizes: Sequence[int]) -> str:
         table.rows, table.num_out, np.array(out_sizes, np.int64)
     ):
         return "all"
-    if table.num_out == 1 and gapless(table.rows):
-        return "next"
-    return ""
+    if table.num_out != 1:
+        return ""
+    if isinstance(table, ColumnTable) and not table.has_rows and table.ordered is None:
+        return "next" if gapless(table.columns["b0"], table.columns["b0w"]) else ""
+    return "next" if gapless(table.rows[:, 0], table.rows[:, 1] - table.rows[:, 0]) else ""
 
 
 def _decode_columns(

@@ -77,7 +77,10 @@ class ColumnTable(Table):
         """Keep some rows, in the given order; the others are not made for that."""
         if self.has_rows:
             return super().take(which)
-        places = np.arange(self._n)[which]
+        if isinstance(which, slice):
+            places = np.arange(*which.indices(self._n))
+        else:
+            places = np.arange(self._n)[which]
         columns = {name: column[places] for name, column in self._columns.items()}
         if self._ordered is not None:
             indices = np.unravel_index(places, self._ordered)

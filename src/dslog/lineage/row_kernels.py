@@ -33,13 +33,13 @@ def all_cells(rows: I64, l: int, sizes: I64) -> bool:
 
 
 @njit(cache=True)
-def gapless(rows: I64) -> bool:
-    """Whether the rows' intervals on the only output axis follow each other from 0 on."""
+def gapless(starts: I64, widths: I64) -> bool:
+    """Whether intervals follow each other from 0 on."""
     at = 0
-    for r in range(rows.shape[0]):
-        if rows[r, 0] != at:
+    for r in range(starts.shape[0]):
+        if starts[r] != at:
             return False
-        at = rows[r, 1] + 1
+        at += widths[r] + 1
     return True
 
 

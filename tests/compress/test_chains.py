@@ -1,0 +1,65 @@
+"""Many chains along a vector become columns, with the rows that a matrix of them would have."""
+
+import numpy as np
+import pytest
+
+from dslog.compress import provrc as module
+from dslog.compress.encoder import compress
+from dslog.compress.provrc import provrc
+from dslog.lineage.columns import ColumnTable
+from dslog.lineage.serial import pack, unpack
+
+
+def filtered(rng, n):
+    kept = np.flatnonzero(rng.random(n) < 0.5)
+    return np.stack([np.arange(len(kept)), kept], axis=1), (n,)
+
+
+def broadcast(rng, n):
+    """Stretches of outputs with the same input, or one that moves with them."""
+    moves = rng.random(n) < 0.5
+    return np.stack([np.arange(n), np.where(moves, np.arange(n), 7)], axis=1), (n,)
+
+
+def windows(rng, n):
+    """Each output reads a run of one of two axes."""
+    rows = []
+    for b in range(n):
+        at, width = int(rng.integers(0, 5)), int(rng.integers(1, 4))
+        rows += [(b, at, at + k) if b % 3 else (b, at + k, at) for k in range(width)]
+    return np.array(rows), (9, 9)
+
+
+def steady(rng, n):
+    """Outputs with gaps, inputs always as far away."""
+    outs = np.arange(0, 2 * n, 2)
+    return np.stack([outs, outs + 5, rng.integers(0, 4, n)], axis=1), (2 * n + 9, 4)
+
+
+CASES = (filtered, broadcast, windows, steady)
+
+
+@pytest.mark.parametrize("make", CASES)
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("thorough", [True, False])
+def test_columns_hold_the_same_rows(make, seed, thorough, monkeypatch):
+    relation, in_shape = make(np.random.default_rng(seed), 400)
+    out_shape = (int(relation[:, 0].max()) + 1 + seed,)
+    matrix = provrc(relation, out_shape, in_shape, thorough=thorough)
+    monkeypatch.setattr(module, "_MANY", 16)
+    columns = provrc(relation, out_shape, in_shape, thorough=thorough)
+    assert isinstance(columns, ColumnTable)
+    assert not columns.has_rows
+    assert columns == matrix
+
+
+@pytest.mark.parametrize("make", CASES)
+def test_columns_are_stored_and_read_back(make, monkeypatch):
+    monkeypatch.setattr(module, "_MANY", 16)
+    relation, in_shape = make(np.random.default_rng(1), 400)
+    lineage = compress(relation, (int(relation[:, 0].max()) + 1,), in_shape)
+    packed = pack(lineage, 0)
+    back = unpack(packed.header, packed.blobs)
+    expected = np.unique(relation, axis=0)
+    np.testing.assert_array_equal(lineage.to_relation(), expected)
+    np.testing.assert_array_equal(back.to_relation(), expected)

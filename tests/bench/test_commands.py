@@ -15,7 +15,7 @@ def call(*arguments):
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
     directory = tmp_path_factory.mktemp("bench")
-    done = call("bench", "--smoke", "--only", "latency", "--only", "capture", "-o", directory)
+    done = call("bench", "--quick", "--only", "latency", "--only", "capture", "-o", directory)
     assert done.exit_code == 0, done.output
     assert "met" in done.stdout
     return directory
@@ -27,7 +27,7 @@ def test_writes_report_and_results(out):
 
 
 def test_json(tmp_path):
-    done = call("bench", "--smoke", "--only", "capture", "-o", tmp_path, "--json")
+    done = call("bench", "--quick", "--only", "capture", "-o", tmp_path, "--json")
     found = json.loads(done.stdout)
     assert found["targets"][0]["met"] is True
     assert found["report"] == str(tmp_path / "report.html")
@@ -37,7 +37,7 @@ def test_compare(out):
     path = out / "results.json"
     done = call("bench", "compare", path, path)
     assert done.exit_code == 0
-    assert "0 of 4 ratios got worse" in done.stdout
+    assert "0 of 6 ratios got worse" in done.stdout
 
 
 def test_compare_fails_on_a_regression(out, tmp_path):
@@ -54,7 +54,7 @@ def test_compare_fails_on_a_regression(out, tmp_path):
 
 
 def test_unknown_experiment(tmp_path):
-    done = call("bench", "--smoke", "--only", "speed", "-o", tmp_path)
+    done = call("bench", "--quick", "--only", "speed", "-o", tmp_path)
     assert done.exit_code == 1
     assert "queries" in done.stderr
 

@@ -4,16 +4,17 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tiny import TINY
 
 from dslog.bench.explained import drise_mask, explained, filter_image, lime_mask
 from dslog.bench.inputs import Inputs
 from dslog.bench.operations import operations
 from dslog.bench.paper import STORAGE_FORMATS, STORAGE_MB, TWELVE
-from dslog.bench.sizes import FULL, SIZES, SMOKE
+from dslog.bench.sizes import FULL, SIZES
 from dslog.bench.tables import Titles, flight_operations, group_part, join_part, title_operations
 from dslog.compress.encoder import compress
 
-FOUND = {operation.name: operation for operation in operations(SMOKE, Inputs())}
+FOUND = {operation.name: operation for operation in operations(TINY, Inputs())}
 
 
 def test_the_twelve_are_there():
@@ -37,7 +38,7 @@ def test_relations_are_sorted_sets_within_their_shapes(name):
 def test_matrix_product_from_its_rule_has_the_slabs_pairs():
     for part in FOUND["Matrix*Matrix"].parts:
         whole = part.whole().to_relation()
-        assert len(whole) == part.pairs == SMOKE.side**3
+        assert len(whole) == part.pairs == TINY.side**3
         rows = set(map(tuple, whole.tolist()))
         assert rows >= set(map(tuple, part.relation.tolist()))
 
@@ -122,7 +123,7 @@ def test_masks_from_files(tmp_path):
 
 
 def test_sizes_grow():
-    order = [SIZES[name] for name in ("smoke", "quick", "standard", "full")]
+    order = [SIZES[name] for name in ("quick", "standard", "full")]
     for small, large in pairwise(order):
         assert small.titles < large.titles
         assert small.side <= large.side

@@ -1,4 +1,4 @@
-"""A whole run at the smallest size, without looking at times."""
+"""A whole run of `dslog bench --quick`, without looking at times."""
 
 import json
 
@@ -9,7 +9,7 @@ from dslog.bench.ratios import all_ratios, share
 from dslog.bench.report.page import render
 from dslog.bench.results import Results, ResultsError
 from dslog.bench.run import EXPERIMENTS, ExperimentError, Quiet, check_experiments, run, write
-from dslog.bench.sizes import SMOKE
+from dslog.bench.sizes import QUICK
 from dslog.bench.targets import judge
 
 
@@ -25,9 +25,10 @@ class Counting(Quiet):
 
 
 @pytest.fixture(scope="module")
-def results():
+def results(spark):
+    assert spark.range(3).count() == 3  # Spark's part of it runs in the session of the tests
     watch = Counting()
-    found = run(SMOKE, watch=watch)
+    found = run(QUICK, watch=watch)
     assert [name for name, _ in watch.started] == list(EXPERIMENTS)
     assert all(ticks > 1 for _, ticks in watch.started)
     return found
@@ -59,7 +60,7 @@ def test_results_come_back(results, tmp_path):
     report, data = write(results, tmp_path / "new" / "place")
     back = Results.read(data)
     assert back.to_json() == results.to_json()
-    assert json.loads(data.read_text())["size"] == "smoke"
+    assert json.loads(data.read_text())["size"] == "quick"
     assert report.read_text() == render(results)
 
 
@@ -77,8 +78,8 @@ def test_every_target_is_judged(results):
     names = [target.name for target in judge(results)]
     assert len(names) == len(set(names))
     assert len(names) >= 8
-    assert judge(Results("smoke", {})) == []
-    assert "DSLog" in render(Results("smoke", {}))
+    assert judge(Results("quick", {})) == []
+    assert "DSLog" in render(Results("quick", {}))
 
 
 def test_a_run_does_not_regress_against_itself(results):

@@ -10,7 +10,7 @@ from dslog.bench.report.page import render
 from dslog.bench.results import Results
 from dslog.bench.scale import GAP, WIDTH, ScaleRow, elementwise, scale_table
 from dslog.bench.scratch import scratch_space
-from dslog.bench.sizes import SIZES
+from dslog.bench.sizes import QUICK
 from dslog.bench.targets import judge
 from dslog.bench.watching import watch
 
@@ -55,7 +55,7 @@ def test_the_page_is_made_of_the_kept_results():
 
 def test_spark_compresses_what_it_makes(spark, tmp_path):
     """With the test's own session: sizes and counts are right; times are nobody's business."""
-    sizes = replace(SIZES["smoke"], scale=(20_000, 60_000))
+    sizes = replace(QUICK, scale=(20_000, 60_000))
     with scratch_space(tmp_path) as scratch:
         found = list(scale_table(sizes, scratch, lambda _: None))
     assert [row.rows for row in found] == [20_000, 60_000]

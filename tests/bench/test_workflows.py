@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiny import TINY
 
 from dslog.bench.baselines.engine import LimitError, Query
 from dslog.bench.inputs import Inputs
@@ -10,7 +11,6 @@ from dslog.bench.queries import ENGINES, FEW, Group, groups, measure_group, rand
 from dslog.bench.query_ops import QUERY_OPS
 from dslog.bench.random_numpy import apply, draw_arguments, pairs_at_most, random_workflow
 from dslog.bench.scratch import scratch_space
-from dslog.bench.sizes import SMOKE
 from dslog.bench.workflows import image, relational, resnet
 from dslog.compress.encoder import compress
 from dslog.testing import naive
@@ -20,8 +20,8 @@ WORKFLOWS = {
     "image": lambda: image((27, 48), 20, Inputs()),
     "relational": lambda: relational(60),
     "resnet": lambda: resnet((12, 10)),
-    "numpy": lambda: random_workflow(5, 3, SMOKE),
-    "sort first": lambda: random_workflow(5, 3, SMOKE, first="sort"),
+    "numpy": lambda: random_workflow(5, 3, TINY),
+    "sort first": lambda: random_workflow(5, 3, TINY, first="sort"),
 }
 
 
@@ -85,10 +85,10 @@ def test_every_operation_of_the_list_is_captured_exactly(name):
 
 
 def test_seeds_fix_a_workflow():
-    first, again = (random_workflow(5, 11, SMOKE) for _ in range(2))
+    first, again = (random_workflow(5, 11, TINY) for _ in range(2))
     assert first.labels == again.labels
     assert first.shapes == again.shapes
-    assert random_workflow(5, 12, SMOKE).labels != first.labels
+    assert random_workflow(5, 12, TINY).labels != first.labels
 
 
 def test_large_relations_are_drawn_again():
@@ -120,13 +120,13 @@ def test_boxes_have_the_asked_share():
 
 
 def test_a_group_is_summarised_per_point():
-    group = Group("numpy", [lambda seed=seed: random_workflow(3, seed, SMOKE) for seed in (0, 1)])
+    group = Group("numpy", [lambda seed=seed: random_workflow(3, seed, TINY) for seed in (0, 1)])
     with scratch_space() as scratch:
-        rows = list(measure_group(group, SMOKE, scratch, lambda _text: None))
+        rows = list(measure_group(group, TINY, scratch, lambda _text: None))
     assert {row.engine for row in rows} == set(FEW)
     assert all(row.wrong == 0 for row in rows)
     assert all(row.cold.low <= row.cold.mean <= row.cold.high for row in rows if row.cold)
-    assert len(rows) == len(FEW) * 2 * len(SMOKE.selectivities)
+    assert len(rows) == len(FEW) * 2 * len(TINY.selectivities)
 
 
 def test_a_slow_baseline_stops(tmp_path):

@@ -12,16 +12,17 @@ Tick = Callable[[str], None]
 
 
 def coverage_table(sizes: Sizes, tick: Tick) -> dict[str, Any]:
-    """Return the paper's table, and a row per operation; a smoke run has rows of some only."""
+    """Return the paper's table, and a row per operation."""
     rows = []
-    for operation in load_operations()[:: sizes.coverage_step]:
+    for operation in load_operations():
         tick(operation.name)
         rows.append(measure(operation, sizes.coverage_runs))
-    found: dict[str, Any] = {"columns": list(COLUMNS), "rows": [cells(row) for row in rows]}
-    if sizes.coverage_step == 1:
-        element = [row for row in rows if row.operation.element]
-        complicated = [row for row in rows if not row.operation.element]
-        groups = {"element": element, "complex": complicated, "total": rows}
-        found["table"] = {name: list(counts(group)) for name, group in groups.items()}
-        found["counts"] = totals(rows)
-    return found
+    element = [row for row in rows if row.operation.element]
+    complicated = [row for row in rows if not row.operation.element]
+    groups = {"element": element, "complex": complicated, "total": rows}
+    return {
+        "columns": list(COLUMNS),
+        "rows": [cells(row) for row in rows],
+        "table": {name: list(counts(group)) for name, group in groups.items()},
+        "counts": totals(rows),
+    }

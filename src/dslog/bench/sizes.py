@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SizeName = Literal["smoke", "quick", "standard", "full"]
+SizeName = Literal["quick", "standard", "full"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,59 +37,32 @@ class Sizes:
     limit: float
     max_pairs: int  # the largest relation that a random workflow may have
     coverage_runs: int  # calls of every numpy operation
-    coverage_step: int  # every so manieth operation of the 136
     scale: tuple[int, ...]  # pairs that Spark compresses
 
 
-SMOKE = Sizes(
-    name="smoke",
-    side=24,
-    tile=120,
-    sort=60,
-    widen=5,
-    upscale=1,
-    titles=3_000,
-    flights=2_000,
-    latency=(1_000, 4_000),
-    frame=(54, 96),
-    detector=40,
-    table=400,
-    cells=(30, 20),
+QUICK = Sizes(
+    name="quick",
+    side=200,
+    tile=4_000,
+    sort=4_000,
+    widen=50,
+    upscale=2,
+    titles=50_000,
+    flights=20_000,
+    latency=(1_000, 10_000, 100_000),
+    frame=(135, 240),
+    detector=104,
+    table=2_000,
+    cells=(100, 100),
     workflows=2,
     positions=1,
     repeats=1,
     selectivities=(0.01, 1.0),
     every_engine=False,
-    limit=1.0,
-    max_pairs=60_000,
+    limit=0.5,
+    max_pairs=500_000,
     coverage_runs=5,
-    coverage_step=15,
-    scale=(),
-)
-QUICK = Sizes(
-    name="quick",
-    side=300,
-    tile=9_000,
-    sort=9_000,
-    widen=100,
-    upscale=3,
-    titles=100_000,
-    flights=40_000,
-    latency=(1_000, 10_000, 100_000),
-    frame=(270, 480),
-    detector=208,
-    table=8_000,
-    cells=(200, 100),
-    workflows=4,
-    positions=2,
-    repeats=2,
-    selectivities=(0.0, 0.01, 1.0),
-    every_engine=False,
-    limit=1.5,
-    max_pairs=2_000_000,
-    coverage_runs=7,
-    coverage_step=1,
-    scale=(1_000_000, 4_000_000),
+    scale=(250_000, 1_000_000),
 )
 STANDARD = Sizes(
     name="standard",
@@ -113,7 +86,6 @@ STANDARD = Sizes(
     limit=3.0,
     max_pairs=20_000_000,
     coverage_runs=20,
-    coverage_step=1,
     scale=(10_000_000, 40_000_000),
 )
 FULL = Sizes(
@@ -138,8 +110,7 @@ FULL = Sizes(
     limit=60.0,
     max_pairs=60_000_000,
     coverage_runs=20,
-    coverage_step=1,
     scale=(10_000_000, 50_000_000, 200_000_000),
 )
 
-SIZES: dict[SizeName, Sizes] = {s.name: s for s in (SMOKE, QUICK, STANDARD, FULL)}
+SIZES: dict[SizeName, Sizes] = {s.name: s for s in (QUICK, STANDARD, FULL)}

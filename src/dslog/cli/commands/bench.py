@@ -59,7 +59,6 @@ def bench(  # noqa: PLR0913 (a command has as many options as it needs)
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: about a minute.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The paper's sizes: hours.")] = False,
-    smoke: Annotated[bool, typer.Option("--smoke", hidden=True)] = False,
     only: Annotated[
         list[str] | None,
         typer.Option(help="An experiment: storage, latency, queries, capture, coverage, spark."),
@@ -87,7 +86,7 @@ def bench(  # noqa: PLR0913 (a command has as many options as it needs)
     """
     if context.invoked_subcommand is not None:
         return
-    size = "smoke" if smoke else "full" if full else "quick" if quick else "standard"
+    size = "full" if full else "quick" if quick else "standard"
     printer = make_printer(as_json=json)
     try:
         printer.report(_run(size, only or [], output, shared, scratch, quiet=json))

@@ -10,7 +10,7 @@ from dslog.cli.demo.photo import run_photo
 from dslog.cli.demo.sizes import measure_steps
 from dslog.engine.daemon import rehearse
 
-ROWS, GROUPS = 20_000, 50
+ROWS, GROUPS, MANY = 20_000, 50, 200_000
 
 
 def main() -> None:
@@ -20,6 +20,19 @@ def main() -> None:
         run_photo(store, lambda _: None)
     with dslog.open(":memory:") as store:
         run_table(store)
+    run_vectors()
+
+
+def run_vectors() -> None:
+    """Compress a filter and a group-by of many rows."""
+    random = np.random.default_rng(0)
+    kept = np.flatnonzero(random.random(MANY) < 0.5)
+    groups = np.sort(random.integers(0, GROUPS, len(kept)))
+    for outs, length in ((np.arange(len(kept)), len(kept)), (groups, GROUPS)):
+        pairs = np.stack([outs, kept, np.zeros_like(kept)], axis=1)
+        for ins in (1, 2):
+            some = np.unique(pairs[:, : 1 + ins], axis=0)
+            dslog.compress(some, (length,), (MANY, 3)[:ins]).encode()
 
 
 def run_table(store: dslog.Store) -> None:

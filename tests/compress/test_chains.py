@@ -63,3 +63,29 @@ def test_columns_are_stored_and_read_back(make, monkeypatch):
     expected = np.unique(relation, axis=0)
     np.testing.assert_array_equal(lineage.to_relation(), expected)
     np.testing.assert_array_equal(back.to_relation(), expected)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("shapes", [((1,), (9,)), ((40,), (30,)), ((6, 5), (9,)), ((30,), (5, 6))])
+def test_order_and_repeats_do_not_matter(shapes, seed):
+    """Also where the first pairs are in order and the disorder comes later."""
+    rng = np.random.default_rng(seed)
+    sizes = np.array([*shapes[0], *shapes[1]])
+    relation = np.unique(rng.integers(0, sizes, (60, len(sizes))), axis=0)
+    untidy = np.concatenate([relation[:5], rng.permutation(relation), relation[:9]])
+    for thorough in (True, False):
+        assert provrc(untidy, *shapes, thorough=thorough) == provrc(
+            relation, *shapes, thorough=thorough
+        )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scattered_cells_in_disorder(seed, monkeypatch):
+    """The early look at scattered cells gives up before it has seen that rows are out of order."""
+    monkeypatch.setattr(module, "_ENOUGH", 16)
+    n = 40_000
+    relation = np.stack([np.arange(n), np.random.default_rng(seed).permutation(n)], axis=1)
+    untidy = np.concatenate([relation[: n // 2], relation[n // 2 :][::-1], relation[:3]])
+    assert provrc(untidy, (n,), (n,), thorough=False) == provrc(
+        relation, (n,), (n,), thorough=False
+    )

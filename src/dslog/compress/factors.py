@@ -61,14 +61,6 @@ def _rows(terms: Iterable[Term]) -> int:
     return sum(len(f.table) for term in terms for f in term)
 
 
-def _columns(table: Table, axis: int) -> list[I64]:
-    l, m = table.num_out, table.num_in
-    if axis < l:
-        return [table.rows[:, axis], table.rows[:, l + axis]]
-    i = axis - l
-    return [table.rows[:, 2 * l + i], table.rows[:, 2 * l + m + i], table.ref[:, i]]
-
-
 class _Hashes:
     """The hashes of every axis of a table, each made when it is asked for."""
 
@@ -95,7 +87,7 @@ class _Hashes:
 def _axis_hash(table: Table, axis: int) -> U64:
     """One well-mixed number per row for what it says of an axis; sums of them stand for groups."""
     mixed = np.full(len(table), axis + 1, np.uint64)
-    for column in _columns(table, axis):
+    for column in table.said_of(axis):
         mixed = _mix(mixed + column.astype(np.uint64))
     return mixed
 
@@ -109,8 +101,12 @@ def _mix(x: U64) -> U64:
 def _refs(table: Table) -> list[tuple[int, int]]:
     """Pairs of axes that a reference ties together."""
     l = table.num_out
-    used = uses_ref(table.ref, l)
-    return [(j, l + i) for i in range(table.num_in) for j in range(l) if used[i, j]]
+    pairs = []
+    for axis in range(l, l + table.num_in):
+        refs = table.said_of(axis)[-1]
+        used = uses_ref(refs[:1] if refs.strides == (0,) else refs, l)
+        pairs += [(int(j), axis) for j in np.flatnonzero(used)]
+    return pairs
 
 
 def _blocks(table: Table) -> list[Group]:
@@ -149,29 +145,37 @@ def may_factor(table: Table) -> bool:
 
 def _is_fixed(table: Table, group: Group) -> bool:
     """Whether all rows say the same of a group: a factor that saves nothing."""
-    return all(is_constant(column) for axis in group for column in _columns(table, axis))
+    return all(_is_constant(column) for axis in group for column in table.said_of(axis))
+
+
+def _is_constant(column: I64) -> bool:
+    return column.strides == (0,) or bool(is_constant(column))
 
 
 def _equal(table: Table, axes: Iterable[int], row: int) -> npt.NDArray[np.bool_]:
     """Which rows say the same of some axes as one of them."""
     equal = np.ones(len(table), bool)
     for axis in axes:
-        for column in _columns(table, axis):
-            equal &= column == column[row]
+        for column in table.said_of(axis):
+            if column.strides != (0,):
+                equal &= column == column[row]
     return equal
 
 
 def _independent(table: Table) -> list[Group]:
     """Group the axes so that no test on single rows shows two groups to depend on each other."""
-    axes = table.num_out + table.num_in
-    leader = list(range(axes))
+    axes = range(table.num_out + table.num_in)
+    leader = list(axes)
     for x, y in _refs(table):
         _unite(leader, x, y)
     n = len(table)
+    varying = [axis for axis in axes if not _is_fixed(table, (axis,))]
     for pivot in np.linspace(0, n - 1, _PIVOTS).astype(int):
-        equal = [_equal(table, [axis], pivot) for axis in range(axes)]
-        count = [int(np.count_nonzero(e)) for e in equal]
-        for x, y in itertools.combinations(range(axes), 2):
+        if len({leader[axis] for axis in varying}) < 2:
+            break
+        equal = {axis: _equal(table, [axis], pivot) for axis in varying}
+        count = {axis: int(np.count_nonzero(e)) for axis, e in equal.items()}
+        for x, y in itertools.combinations(varying, 2):
             if leader[x] != leader[y]:
                 both = int(np.count_nonzero(equal[x] & equal[y]))
                 if count[x] * count[y] != both * n:
@@ -209,7 +213,7 @@ def _product(table: Table, hashes: _Hashes, groups: Sequence[Group]) -> Term | N
     if size != len(table):
         return None
     for group, (first, which) in zip(groups, told, strict=True):
-        columns = [column for axis in group for column in _columns(table, axis)]
+        columns = [column for axis in group for column in table.said_of(axis)]
         if any((column[first][which] != column).any() for column in columns):
             return None
     return tuple(_project(table, group, pick) for group, pick in zip(groups, picks, strict=True))
@@ -220,7 +224,7 @@ def _project(table: Table, group: Group, pick: I64) -> Factor:
     l, m = table.num_out, table.num_in
     outs = [a for a in group if a < l]
     ins = [a - l for a in group if a >= l]
-    rows = table.rows[pick]
+    part = table.take(pick)
     columns = [
         *outs,
         *(l + j for j in outs),
@@ -229,8 +233,9 @@ def _project(table: Table, group: Group, pick: I64) -> Factor:
     ]
     renumber = np.full(l + 1, -1, np.int64)  # the last entry answers for -1
     renumber[outs] = np.arange(len(outs))
-    ref = renumber[table.ref[pick][:, ins]]
-    return Factor(tuple(outs), tuple(ins), Table.plain(len(outs), len(ins), rows[:, columns], ref))
+    ref = renumber[part.ref[:, ins]]
+    table = Table.plain(len(outs), len(ins), part.rows[:, columns], ref)
+    return Factor(tuple(outs), tuple(ins), table)
 
 
 def _union(table: Table, hashes: _Hashes) -> tuple[Term, ...] | None:
@@ -246,6 +251,9 @@ def _union(table: Table, hashes: _Hashes) -> tuple[Term, ...] | None:
         if group in seen or not rest:
             continue
         seen.add(group)
+        if not _repeats(table, (group, rest)):
+            seen.add(rest)  # the same two sides
+            continue
         terms = _clusters(table, hashes, group, rest)
         if terms is not None:
             return terms
@@ -260,12 +268,13 @@ def _close(axes: set[int], tied: Sequence[tuple[int, int]]) -> Group:
         axes = axes | more
 
 
+def _repeats(table: Table, sides: Iterable[Group]) -> bool:
+    """Whether some rows have what they say of either side in common with others."""
+    pivots = np.linspace(0, len(table) - 1, _PIVOTS).astype(int)
+    return all(np.count_nonzero(_equal(table, side, p)) > 1 for p in pivots for side in sides)
+
+
 def _clusters(table: Table, hashes: _Hashes, group: Group, rest: Group) -> tuple[Term, ...] | None:
-    n = len(table)
-    pivots = np.linspace(0, n - 1, _PIVOTS).astype(int)
-    sides = (group, rest)
-    if any(np.count_nonzero(_equal(table, side, p)) < 2 for p in pivots for side in sides):
-        return None
     mine, theirs = hashes.of(group), hashes.of(rest)
     _, which = np.unique(mine, return_inverse=True)
     signature = np.zeros(which.max() + 1, np.uint64)
@@ -281,4 +290,4 @@ def _clusters(table: Table, hashes: _Hashes, group: Group, rest: Group) -> tuple
         if term is None:
             return None
         terms.append(term)
-    return tuple(terms) if _pays(_rows(terms), n) else None
+    return tuple(terms) if _pays(_rows(terms), len(table)) else None

@@ -179,22 +179,37 @@ def split_cells(rel: I64, l: int, follows: I64, columns: I64) -> bool:
 
 
 @njit(cache=True)
-def last_axis_runs(rel: I64, starts: I64) -> int:
-    """Mark where a sorted relation's runs along its last column begin; return how many."""
+def last_axis_runs(rel: I64, l: int, starts: I64) -> int:
+    """Mark where runs along the last input begin; return how many, -1 for rows out of order."""
     n, c = rel.shape
     k = 0
     for r in range(n):
-        if r > 0 and rel[r, c - 1] == rel[r - 1, c - 1] + 1:
-            same = True
-            for j in range(c - 1):
-                if rel[r, j] != rel[r - 1, j]:
-                    same = False
-                    break
-            if same:
+        if r > 0:
+            step = _run_step(rel, r, l)
+            if step == -3:
+                return -1
+            if step == c - 1:
                 continue
         starts[k] = r
         k += 1
     return k
+
+
+@njit(cache=True)
+def write_runs(rel: I64, l: int, starts: I64, rows: I64) -> None:
+    """Write the rows of the runs that ``last_axis_runs`` found; their refs, all -1, come last."""
+    n, m = len(starts), rel.shape[1] - l
+    for k in range(n):
+        s = starts[k]
+        for j in range(l):
+            rows[k, j] = rel[s, j]
+            rows[k, l + j] = rel[s, j]
+        for i in range(m):
+            rows[k, 2 * l + i] = rel[s, l + i]
+            rows[k, 2 * l + m + i] = rel[s, l + i]
+            rows[k, 2 * l + 2 * m + i] = -1
+        end = starts[k + 1] if k + 1 < n else rel.shape[0]
+        rows[k, 2 * l + 2 * m - 1] += end - s - 1
 
 
 @njit(cache=True)

@@ -67,23 +67,25 @@ def _provrc(
     l, m = len(out_shape), len(in_shape)
     most = 1.0 if thorough else _most_chains(relation, out_shape, in_shape)
     status, table = _one_pass(relation, l, m, most)
-    if status == kernels.UNSORTED:
-        relation = sort_unique(relation, [*out_shape, *in_shape])
-        status, table = _one_pass(relation, l, m, most)
     if status == kernels.SCATTERED:
         scattered = _cell_by_cell(relation, out_shape, m, 1.0 - most)
         if scattered is not None:
             return scattered
         status, table = _one_pass(relation, l, m, 1.0)
-    if status == kernels.SORTED:
+    rows = _rows_of_runs(relation, l, m) if status == kernels.SEVERAL else None
+    if status == kernels.UNSORTED or (status == kernels.SEVERAL and rows is None):
+        relation = sort_unique(relation, [*out_shape, *in_shape])
+        return _provrc(relation, out_shape, in_shape, thorough=thorough)
+    if rows is None:
         axes = [j for j in range(l - 2, -1, -1) if thorough or _may_merge(table, j)]
         if axes and len(table) > 1:
             rows = np.concatenate([table.rows, table.ref], axis=1)
             return _to_table(_output_passes(rows, l, m, axes), l, m)
         return table if isinstance(table, ColumnTable) else _settled(table)
-    rows = _rows_of_runs(relation, l, m)
     rows = _input_passes(rows, l, m, range(m - 2, -1, -1))
     axes = [j for j in range(l - 1, -1, -1) if thorough or _rows_may_merge(rows, l, m, j)]
+    if not axes and l == m == 1:
+        return _run_columns(rows)
     return _to_table(_output_passes(rows, l, m, axes), l, m)
 
 
@@ -273,18 +275,28 @@ def _check_order(relation: I64) -> int:
     return kernels.SEVERAL if ordered and not repeats else kernels.UNSORTED
 
 
-def _rows_of_runs(relation: I64, l: int, m: int) -> I64:
-    starts = np.arange(len(relation))
-    if m:
-        starts = starts[: kernels.last_axis_runs(relation, starts)]
-    first = relation[starts]
-    rows = np.empty((len(starts), 2 * l + 3 * m), np.int64)
-    rows[:, :l] = rows[:, l : 2 * l] = first[:, :l]
-    rows[:, 2 * l : 2 * l + m] = rows[:, 2 * l + m : 2 * l + 2 * m] = first[:, l:]
-    if m:
-        rows[:, 2 * l + 2 * m - 1] += np.diff(starts, append=len(relation)) - 1
-    rows[:, 2 * l + 2 * m :] = -1
+def _rows_of_runs(relation: I64, l: int, m: int) -> I64 | None:
+    """Return a row for each run along the last input; None if pairs are out of order, or repeat."""
+    starts = np.empty(len(relation), np.int64)
+    runs = kernels.last_axis_runs(relation, l, starts)
+    if runs < 0:
+        return None
+    rows = np.empty((runs, 2 * l + 3 * m), np.int64)
+    kernels.write_runs(relation, l, starts[:runs], rows)
     return rows
+
+
+def _run_columns(rows: I64) -> Table:
+    """Return the runs of a vector, of which each output cell has several, as columns."""
+    n = len(rows)
+    columns = {
+        "b0": rows[:, 0],
+        "b0w": _same(0, n),
+        "a0": rows[:, 2],
+        "a0w": rows[:, 3] - rows[:, 2],
+        "a0r": _same(-1, n),
+    }
+    return ColumnTable(1, 1, n, columns)
 
 
 def _input_passes(rows: I64, l: int, m: int, axes: Sequence[int]) -> I64:
@@ -317,7 +329,7 @@ def _rows_may_merge(rows: I64, l: int, m: int, j: int) -> bool:
     if len(rows) < _MANY:
         return True
     width = 2 * (l + m)
-    if m == 1 and row_kernels.is_sorted(rows, np.array([*range(l), 2 * l])):
+    if m == 1:
         samples = np.linspace(0, len(rows) - 1, _SAMPLES).astype(np.int64)
         return row_kernels.sample_cells(rows, l, j, samples) * _RARE > _SAMPLES
     if not row_kernels.is_sorted(rows, np.arange(l)):

@@ -388,10 +388,8 @@ def make_relative(rows: I64, refs: I64, l: int, i: int, j: int) -> None:
 
 @njit(cache=True)
 def uses_ref(refs: I64, l: int) -> npt.NDArray[np.bool_]:
-    """Which output axes each input refers to in some row."""
-    used = np.zeros((refs.shape[1], l), np.bool_)
-    for r in range(refs.shape[0]):
-        for i in range(refs.shape[1]):
-            if refs[r, i] >= 0:
-                used[i, refs[r, i]] = True
-    return used
+    """Which output axes an input refers to in some row."""
+    used = np.zeros(l + 1, np.bool_)  # the last entry answers for -1
+    for ref in refs:
+        used[ref] = True
+    return used[:l]

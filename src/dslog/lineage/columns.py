@@ -73,6 +73,14 @@ class ColumnTable(Table):
         """The columns; those of the outputs are left out where they go without saying."""
         return dict(self._columns)
 
+    def said_of(self, axis: int) -> list[I64]:
+        """What the rows say of an axis, as columns: widths stand for upper ends."""
+        if self.has_rows or (self._ordered is not None and axis < self.num_out):
+            return super().said_of(axis)
+        j = axis - self.num_out
+        names = [f"b{axis}", f"b{axis}w"] if j < 0 else [f"a{j}", f"a{j}w", f"a{j}r"]
+        return [self._columns[name] for name in names]
+
     def take(self, which: Any) -> Table:
         """Keep some rows, in the given order; the others are not made for that."""
         if self.has_rows:

@@ -109,6 +109,14 @@ class Table:
         """Upper ends on the input axes, offsets where relative."""
         return self.rows[:, 2 * self.num_out + self.num_in :]
 
+    def said_of(self, axis: int) -> list[I64]:
+        """What the rows say of an axis, output j being j and input i ``l + i``, as columns."""
+        l, m = self.num_out, self.num_in
+        if axis < l:
+            return [self.rows[:, axis], self.rows[:, l + axis]]
+        i = axis - l
+        return [self.rows[:, 2 * l + i], self.rows[:, 2 * l + m + i], self.ref[:, i]]
+
     def take(self, which: Any) -> Table:
         """Keep some rows, in the given order."""
         return Table(

@@ -200,10 +200,11 @@ def _linear(
     """Return the factor over linear cells if that takes at most a quarter of ``limit`` rows."""
     out_sizes = tuple(out_shape[j] for j in factor.out_axes)
     in_sizes = tuple(in_shape[i] for i in factor.in_axes)
+    outs, ins = (sum(size > 1 for size in sizes) > 1 for sizes in (out_sizes, in_sizes))
     views = [
-        (o, i)
-        for o, i in ((True, True), (False, True), (True, False))
-        if (len(out_sizes) > 1 or not o) and (len(in_sizes) > 1 or not i)
+        (out_flat, in_flat)
+        for out_flat, in_flat in ((True, True), (False, True), (True, False))
+        if outs >= out_flat and ins >= in_flat
     ]
     if limit <= _ENOUGH or not views or not (out_sizes and in_sizes):
         return None

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import zlib
 
+import numpy as np
 import pytest
 
 import dslog
@@ -240,4 +241,25 @@ def test_a_writer_whose_file_was_collected_fails_cleanly(large, permutation, mon
         with pytest.raises(dslog.StoreError, match="vanished"):
             writer.lineage("A", "B", permutation(4000, seed=5))
         assert len(other.lineages()) == 1
+        assert other.verify().ok
+
+
+def test_a_tracked_writer_whose_file_was_collected_fails_cleanly(large, monkeypatch):
+    """The same for calls that are committed together: they can be flushed again."""
+    with dslog.open(large) as writer, dslog.open(large) as other:
+        np.sort(writer.track(np.random.default_rng(0).random(4000), "values"))
+        catalog = writer._catalog._catalog  # of the session, which commits by itself
+        begin = catalog.transaction
+
+        def collect_first():
+            other.gc(force=True)
+            return begin()
+
+        monkeypatch.setattr(catalog, "transaction", collect_first)
+        with pytest.raises(dslog.StoreError, match="vanished"):
+            writer.flush()
+        assert len(other.lineages()) == 1
+        monkeypatch.undo()
+        writer.flush()
+        assert len(other.lineages()) == 2
         assert other.verify().ok

@@ -167,24 +167,41 @@ class CompleteCatalog:
     def __init__(self, catalog: SqliteCatalog, flush: Callable[[], None]) -> None:
         self._catalog = catalog
         self._flush = flush
-        self._writing = threading.local()
+        self._thread = threading.local()
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Begin to write; inside, nothing is committed in between."""
-        self._flush()
-        self._writing.now = True
-        try:
-            with self._catalog.transaction() as transaction:
-                yield transaction
-        finally:
-            self._writing.now = False
+        with self._still(), self._catalog.transaction() as transaction:
+            yield transaction
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let reads see one state; inside, nothing is committed in between."""
+        with self._still(), self._catalog.snapshot():
+            yield
 
     def close(self) -> None:
         """Let go of the database; what waits was committed before."""
         self._catalog.close()
 
     def __getattr__(self, name: str) -> Any:
-        if not getattr(self._writing, "now", False):
+        if not self._is_still:
             self._flush()
         return getattr(self._catalog, name)
+
+    @property
+    def _is_still(self) -> bool:
+        return getattr(self._thread, "still", False)
+
+    @contextmanager
+    def _still(self) -> Iterator[None]:
+        """Commit what waits, and then nothing more from this thread until the block ends."""
+        before = self._is_still
+        if not before:
+            self._flush()
+        self._thread.still = True
+        try:
+            yield
+        finally:
+            self._thread.still = before

@@ -121,6 +121,7 @@ class Batch:
             self._count(call.hit.signature, transaction)
         for (out, in_), body in zip(call.pairs, bodies, strict=True):
             if body is not None:
+                self.files.require(body.files)
                 same = None if body.files else self.catalog.find_body(body)
                 content = transaction.add_body(body) if same is None else same
                 transaction.add_lineage(out.name, in_.name, number, content)

@@ -90,9 +90,17 @@ class Files:
             blobs.setdefault(record.blob, []).append(self._read_part(record))
         return [pa.concat_tables(blobs[number]) for number in sorted(blobs)]
 
-    def missing(self, records: Iterable[FileRecord]) -> list[str]:
-        """Return the names of files that are not there."""
-        return [record.name for record in records if not self.path(record.name).is_file()]
+    def require(self, records: Iterable[FileRecord]) -> None:
+        """Raise a StoreError unless all files are there, to be called right before a commit.
+
+        ``gc`` holds the lock of the commit while it removes files: what is there then stays.
+        """
+        for record in records:
+            if not self.path(record.name).is_file():
+                raise StoreError(
+                    f"{record.name} vanished before it was committed; nothing was stored. "
+                    f"Don't run gc with force while others write"
+                )
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files that no row names, and directories this leaves empty."""

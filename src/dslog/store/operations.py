@@ -120,12 +120,7 @@ class Registrar:
     def _commit_body(self, body: Body | int, transaction: Transaction) -> int:
         if isinstance(body, int):
             return body
-        # gc holds the same lock while it removes files, so what is here now stays
-        if missing := self.files.missing(body.files):
-            raise StoreError(
-                f"{missing[0]} vanished before it was committed; nothing was stored. "
-                f"Don't run gc with force while others write"
-            )
+        self.files.require(body.files)
         same = self.catalog.find_body(body)
         return transaction.add_body(body) if same is None else same
 

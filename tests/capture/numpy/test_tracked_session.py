@@ -251,6 +251,30 @@ def test_threads(store):
         assert store.backward(name, [(0,)], "A").indices().tolist() == [[number]]
 
 
+def test_a_thread_asks_while_another_captures(store):
+    """A question reads the catalog several times: none of those may commit what came meanwhile."""
+    x = store.track(np.arange(4.0), "A")
+    done = threading.Event()
+
+    def work():
+        try:
+            for _ in range(300):
+                x + 1
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    asked = 0
+    while not done.is_set() or asked < 3:
+        assert store.verify().ok
+        assert all(operation.inputs for operation in store.operations())
+        assert store.impact("A", (0,)).exact
+        asked += 1
+    thread.join()
+    assert len(store.operations()) == 300
+
+
 # values
 
 

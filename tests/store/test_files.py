@@ -19,7 +19,7 @@ def test_round_trip(files):
     assert [(r.blob, r.part) for r in records] == [(0, 0), (1, 0)]
     assert files.read(records) == [FIRST, SECOND]
     assert {f.name for f in files.listing()} == {r.name for r in records}
-    assert files.missing(records) == []
+    files.require(records)
 
 
 def test_nothing_to_write_makes_no_directory(files):
@@ -61,7 +61,8 @@ def test_damage_is_found_when_reading(files):
     path.unlink()
     with pytest.raises(CorruptError, match="can't read the file"):
         files.read([record])
-    assert files.missing([record]) == [record.name]
+    with pytest.raises(StoreError, match=record.name):
+        files.require([record])
 
 
 def test_a_write_that_fails_leaves_no_file(files, monkeypatch):

@@ -290,9 +290,9 @@ def _run_columns(rows: I64) -> Table:
     """Return the runs of a vector, of which each output cell has several, as columns."""
     n = len(rows)
     columns = {
-        "b0": rows[:, 0],
+        "b0": np.ascontiguousarray(rows[:, 0]),
         "b0w": _same(0, n),
-        "a0": rows[:, 2],
+        "a0": np.ascontiguousarray(rows[:, 2]),
         "a0w": rows[:, 3] - rows[:, 2],
         "a0r": _same(-1, n),
     }

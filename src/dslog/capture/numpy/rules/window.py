@@ -13,8 +13,8 @@ from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.patterns import follow, free, matched, part, product, read, row
 from dslog.capture.numpy.patterns_axis import blocks, repeated, rows, shifted, spread, window
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.rules_reduce import reduced
-from dslog.capture.numpy.rules_shape import on_axis, on_line
+from dslog.capture.numpy.rules.reduce import reduced
+from dslog.capture.numpy.rules.shape import on_axis, on_line
 from dslog.capture.numpy.structured import identity
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table

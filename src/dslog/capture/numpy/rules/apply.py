@@ -11,7 +11,7 @@ from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.patterns import matched
 from dslog.capture.numpy.registry import REGISTRY, rule
-from dslog.capture.numpy.rules_reduce import axes_of, reduced
+from dslog.capture.numpy.rules.reduce import axes_of, reduced
 from dslog.capture.numpy.structured import all_to_all
 from dslog.capture.numpy.tracer import trace
 from dslog.lineage.lineage import Lineage

@@ -16,7 +16,7 @@ from dslog.capture.numpy.arrange import arrange, union
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.patterns import Part, matched, numpy_names, part, row
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.rules_reduce import axes_of, reduced
+from dslog.capture.numpy.rules.reduce import axes_of, reduced
 from dslog.capture.numpy.structured import all_to_all, identity
 from dslog.lineage.lineage import Lineage
 

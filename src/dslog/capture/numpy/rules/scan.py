@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dslog.capture.numpy.arrange import arrange, union
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.rules_reduce import scanned
+from dslog.capture.numpy.rules.reduce import scanned
 from dslog.capture.numpy.structured import identity
 from dslog.capture.numpy.values import has_nan, is_nan
 from dslog.lineage.factor import Factor

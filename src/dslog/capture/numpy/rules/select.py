@@ -13,7 +13,7 @@ from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.indexrun import lineage_of_positions
 from dslog.capture.numpy.patterns import elementwise
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.rules_sort import indices_of_set
+from dslog.capture.numpy.rules.sort import indices_of_set
 from dslog.capture.numpy.tracer import trace
 from dslog.capture.numpy.values import chosen, positions_of
 from dslog.lineage.lineage import Lineage

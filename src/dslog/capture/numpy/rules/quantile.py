@@ -12,7 +12,7 @@ from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Array, Call, Lineages
 from dslog.capture.numpy.patterns import from_pairs, matched
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.rules_reduce import axes_of, reduced
+from dslog.capture.numpy.rules.reduce import axes_of, reduced
 from dslog.capture.numpy.values import has_nan, is_nan, lines, ordered
 from dslog.lineage.lineage import Lineage
 

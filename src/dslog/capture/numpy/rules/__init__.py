@@ -1,0 +1,43 @@
+"""What numpy's functions do, a module per family: importing the package registers all rules."""
+
+from dslog.capture.numpy.rules import (
+    apply,
+    elementwise,
+    fft,
+    histogram,
+    join,
+    linalg,
+    matrices,
+    pad,
+    quantile,
+    reduce,
+    scan,
+    select,
+    sets,
+    shape,
+    sort,
+    statistics,
+    views,
+    window,
+)
+
+__all__ = [
+    "apply",
+    "elementwise",
+    "fft",
+    "histogram",
+    "join",
+    "linalg",
+    "matrices",
+    "pad",
+    "quantile",
+    "reduce",
+    "scan",
+    "select",
+    "sets",
+    "shape",
+    "sort",
+    "statistics",
+    "views",
+    "window",
+]

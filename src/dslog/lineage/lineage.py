@@ -38,6 +38,8 @@ _QUICK_CELLS = 1 << 20  # a bitmap so small is moved sooner than boxes are read 
 _SPREADS = 4  # times as many cells are a lot to paint for what may be a few boxes
 _CELLS_PER_ROW = 4
 _CELLS_PER_BOX = 256  # what joining a box costs, in cells of a bitmap
+_CELLS_PER_JOIN = 128  # the same for joining a cell, while the bitmap fits a processor's cache
+_CELLS_PER_JOIN_LARGE = 16  # and when it doesn't
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +213,8 @@ class Lineage:
             return True
         if rows <= _MANY_ROWS:
             return False
-        return cells.count * 16 > size or (size <= 16 * rows and largest.prefers_bitmap())
+        share = _CELLS_PER_JOIN if size <= _QUICK_CELLS else _CELLS_PER_JOIN_LARGE
+        return cells.count * share > size or (size <= 16 * rows and largest.prefers_bitmap())
 
     def __eq__(self, other: object) -> bool:
         """Compare the compressed form, not the pairs it stands for."""

@@ -89,10 +89,11 @@ def decode_column(name: str, spec: Spec, blob: pa.Table, n: int) -> I64:
         return plain
     kind: str = spec[0]
     width, base = int(spec[1]), int(spec[2])
-    values: I64 = np.full(n, base, np.int64)
+    values: I64 = np.empty(n, np.int64)
     if kind.endswith("bits"):
         _unpack(_bytes_of(blob.column(name), width), base, width, values)
     else:
+        values.fill(base)
         for k in range(width):
             plane = _bytes_of(blob.column(f"{name}.{k}"), 8)[:n]
             values += plane.astype(np.int64) << (8 * k)

@@ -164,14 +164,20 @@ class ColumnTable(Table):
         if not self._single or not self._n or not known:
             return super().linear_pairs(out_sizes, in_sizes)
         shape = self._ordered or (self._n,)
-        places: I64 = np.zeros(shape, np.int64)
+        places: I64 | None = None
         for i, size in enumerate(in_sizes):
             if size > 1:
-                places *= size
-                places += self._columns[f"a{i}"].reshape(shape)
+                column = self._columns[f"a{i}"].reshape(shape)
+                if places is None:
+                    places = column.copy()
+                else:
+                    places *= size
+                    places += column
                 j = int(self._columns[f"a{i}r"][0])
                 if j >= 0:
                     places += self._output(j, shape)
+        if places is None:
+            places = np.zeros(shape, np.int64)
         if self._ordered:
             return None, places.reshape(-1)
         outs = np.zeros(self._n, np.int64)

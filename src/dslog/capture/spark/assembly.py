@@ -42,10 +42,14 @@ class OutOfOrderError(Exception):
 
 @dataclass(frozen=True)
 class Gathered:
-    """Rows after each step of a spine, and the row map of each relation that was wanted."""
+    """Rows after each step of a spine, and the row map of each relation that was wanted.
+
+    ``groups`` says how many groups the rows are in, and which each is in, if that was wanted.
+    """
 
     counts: tuple[int, ...]
     maps: Mapping[int, RowMap]
+    groups: tuple[int, RowMap] | None = None
 
 
 def gather(frame: DataFrame, spec: SpineSpec, outlet: Outlet) -> Gathered:
@@ -56,8 +60,8 @@ def gather(frame: DataFrame, spec: SpineSpec, outlet: Outlet) -> Gathered:
         loose, moves = _sort_out(pieces, spec, np.cumsum(counts, axis=0) - counts)
         filed = outlet.collect(frame.sparkSession, spill, moves, loose)
         maps: dict[int, RowMap] = {}
-        for number, width in _wanted(spec).items():
-            forward = number >= len(spec.relations) - len(spec.taps)
+        for number, width in wanted(spec).items():
+            forward = spec.is_tap(number)
             if number in filed:
                 maps[number] = RowMap.in_files(filed[number], width, forward=forward)
             else:
@@ -75,12 +79,13 @@ def _sort_out(
     kind, part, rows = (_column(pieces, name) for name in ("kind", "part", "rows"))
     for row in np.flatnonzero((kind == PIECE) | (kind == FILED)):
         number = int(pieces.column("relation")[row].as_py())
-        width = _wanted(spec)[number]
+        width = wanted(spec)[number]
         sides = spec.relations[number]
         left, right = (int(offsets[part[row], at - 1]) if at else 0 for at in sides)
         if kind[row] == PIECE:
             table = load_table(pieces.column("data")[row].as_buffer(), 1, width)
-            shift(table, left, right)
+            if left or right:
+                shift(table, left, right)
             loose.setdefault(number, []).append(table)
             continue
         name = pieces.column("data")[row].as_py().decode()
@@ -120,16 +125,16 @@ def _counts(pieces: pa.Table, steps: int) -> I64:
     return counts
 
 
-def _wanted(spec: SpineSpec) -> dict[int, int]:
+def wanted(spec: SpineSpec) -> dict[int, int]:
     """Relations that are not known yet, and how many numbers each has on its right side."""
-    wanted: dict[int, int] = {}
+    found: dict[int, int] = {}
     place = 0
     for step in spec.steps:
         several = 1 if step.other is None else 2
         if step.wanted:
-            wanted |= dict.fromkeys(range(place, place + several), 1)
+            found |= dict.fromkeys(range(place, place + several), 1)
         place += several
-    return wanted | {place + n: len(tap.columns) for n, tap in enumerate(spec.taps)}
+    return found | {place + n: len(tap.columns) for n, tap in enumerate(spec.taps)}
 
 
 def _join(tables: Sequence[Table], width: int) -> Table:

@@ -27,8 +27,8 @@ class Frame:
     """A DataFrame whose lineage is recorded.
 
     ``data`` is a DataFrame with hidden columns and the trail that reads them, or a function that
-    computes both when they are first needed; ``planned`` is then the DataFrame as it will be, to
-    answer for columns and types.
+    computes both when they are first needed; ``planned`` then makes the DataFrame as it will be, to
+    answer for types.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Frame:
         tracker: Tracker,
         table: TableNode,
         data: Data | Callable[[], Data],
-        planned: DataFrame | None = None,
+        planned: Callable[[], DataFrame] | None = None,
     ) -> None:
         self.tracker = tracker
         self.table = table
@@ -67,7 +67,7 @@ class Frame:
     def df(self) -> DataFrame:
         """The DataFrame without tracking: what is done to it is not recorded."""
         if callable(self._data) and self._planned is not None:
-            return visible(self._planned)
+            return visible(self._planned())
         frame, trail = self.data
         return visible(present(frame, trail))
 
@@ -167,7 +167,7 @@ class Frame:
         columns: Sequence[str],
         rows: RowSet,
         data: Data | Callable[[], Data],
-        planned: DataFrame | None = None,
+        planned: Callable[[], DataFrame] | None = None,
     ) -> Self:
         table = self.tracker.table(self.table.node.base, tuple(columns), rows, origin)
         return type(self)(self.tracker, table, data, planned)

@@ -113,8 +113,9 @@ def end_unless(condition: Column, trail: Trail) -> Column:
     The condition is not looked at for rows that ended before: it might fail for them.
     """
     number = len(trail.steps) + 1
-    now = F.when(F.coalesce(condition, F.lit(False)), 0).otherwise(number)
-    return F.when(trail.alive, now).otherwise(F.col(ENDED)) if trail.ends else now
+    if not trail.ends:
+        return F.when(condition, 0).otherwise(number)
+    return F.when(F.expr(f"{ENDED} != 0"), F.col(ENDED)).when(condition, 0).otherwise(number)
 
 
 def _nature(filtered: DataFrame) -> tuple[bool, bool]:

@@ -74,5 +74,8 @@ class DuplicateSteps(Frame):
         if rest:
             parts.append(("first", frozenset(p for p in same if columns[p[0]] not in names)))
         origin = Origin(op, {"subset": keys}, (Input(self.table, tuple(parts)),))
-        visible = aggregate(grouping).select(*(quoted(name) for name in columns))
-        return self._make(origin, columns, rows, in_place, visible)
+
+        def planned() -> DataFrame:
+            return aggregate(grouping).select(*(quoted(name) for name in columns))
+
+        return self._make(origin, columns, rows, in_place, planned)

@@ -16,7 +16,7 @@ from dslog.capture.spark.grouping import Grouping, Mark, number_groups
 from dslog.capture.spark.nodes import Input, Origin
 from dslog.capture.spark.opaque import apply_to_groups
 from dslog.capture.spark.plans import Reading, read_step
-from dslog.capture.spark.rows import RowSet, visible_places
+from dslog.capture.spark.rows import RowSet, is_hidden, visible_places
 from dslog.errors import CaptureError
 
 T = TypeVar("T", bound=Frame)
@@ -140,8 +140,9 @@ class _Aggregation(Generic[T]):
         def aggregate(some: Grouping) -> DataFrame:
             return self._aggregate(some, calls_python=reading.calls_python)
 
-        planned = aggregate(grouping)
-        columns = [name for name in planned.columns if not name.startswith("__dslog_")]
+        columns = reading.names
+        if self.groups.pivoted is not None:
+            columns = tuple(name for name in aggregate(grouping).columns if not is_hidden(name))
         read = Input(parent.table, self._parts(reading, before), exact=reading.complete)
         args = {"by": list(reading.names[: len(self.groups.keys)])}
         op = "agg" if self.groups.pivoted is None else "pivot"
@@ -150,7 +151,7 @@ class _Aggregation(Generic[T]):
             columns,
             rows,
             number_groups(aggregate, grouping, rows),
-            planned,
+            lambda: aggregate(grouping),
         )
 
     def _reading(self) -> Reading:

@@ -1,22 +1,26 @@
 """How rows fall into groups, and the lineage of what is made of each group.
 
-Groups are numbered by their first row. The rows to be grouped are computed once, with the columns
-that are needed, and kept while two jobs read them: one gives the groups, in order; the other joins
-every row with the number of its group, which is the lineage.
+Groups are numbered by their first row. Two jobs read the rows, with the columns that are needed:
+one gives the groups, in order; the other gives the lineage, which is the number of every row's
+group. Of a small table both run at the same time, and hashes of keys tell groups apart. Else the
+rows are kept, if computing them again is work, and the second job joins them with the groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
+from pyspark import inheritable_thread_target
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from dslog.capture.products import RowMap
 from dslog.capture.spark.base import Data
+from dslog.capture.spark.coding import has_hash, hash_of
 from dslog.capture.spark.java import column_at
-from dslog.capture.spark.ordering import fix_order, kept
+from dslog.capture.spark.ordering import KEPT_ROWS, fix_order, kept
 from dslog.capture.spark.outlet import Outlet
 from dslog.capture.spark.rows import (
     HIDDEN,
@@ -28,7 +32,7 @@ from dslog.capture.spark.rows import (
     numbered,
     present,
 )
-from dslog.capture.spark.tracing import Tap, trace
+from dslog.capture.spark.tracing import Tap, ids_of_groups, trace, trace_groups
 
 FIRST = f"{HIDDEN}first"
 """Holds the first id of a group's first row, which says about where the group belongs."""
@@ -38,6 +42,8 @@ RANK = f"{HIDDEN}rank"
 
 BROADCAST = 1_000_000
 """Groups up to which every executor gets the numbers of all of them."""
+
+_beside = ThreadPoolExecutor(4, thread_name_prefix="dslog-trace")
 
 
 @dataclass(frozen=True)
@@ -112,8 +118,12 @@ def number_groups(aggregate: Aggregate, grouping: Grouping, rows: RowSet) -> Cal
 def compute_groups(aggregate: Aggregate, grouping: Grouping, rows: RowSet) -> tuple[DataFrame, Id]:
     """Compute groups in order, with all their columns, and fill in the lineage of ``rows``."""
     trail = grouping.trail
+    grouping = replace(grouping, ranked=True)
+    ids = _ids_if_small(grouping)
+    if ids is not None:
+        return _compute_beside(ids, aggregate, grouping, rows)
     with kept(grouping.rows, trail) as (copy, moved):
-        grouping = replace(grouping, rows=copy, ranked=True)
+        grouping = replace(grouping, rows=copy)
         fixed, one = fix_order(_sorted(aggregate(grouping), grouping))
         rows.count = one.numbering.total
         if grouping.keys:
@@ -124,14 +134,48 @@ def compute_groups(aggregate: Aggregate, grouping: Grouping, rows: RowSet) -> tu
     return fixed, one
 
 
+def _ids_if_small(grouping: Grouping) -> DataFrame | None:
+    """The ids of rows with hashes of their keys, if rows are few and in order.
+
+    None, too, if groups need more than the number of each row's group, or keys have no hash.
+    """
+    trail, outlet = grouping.trail, grouping.outlet
+    few = trail.ids[0].numbering.total <= min(KEPT_ROWS, outlet.rows)
+    if not few or not grouping.keys or grouping.marks:
+        return None
+    keys = grouping.rows.select(*grouping.keys).schema
+    if not all(has_hash(field.dataType) for field in keys):
+        return None
+    return ids_of_groups(grouping.rows, trail, outlet, hash_of(grouping.keys, trail))
+
+
+def _compute_beside(
+    ids: DataFrame, aggregate: Aggregate, grouping: Grouping, rows: RowSet
+) -> tuple[DataFrame, Id]:
+    """Compute groups while another thread has their lineage computed."""
+    run = inheritable_thread_target(ids.sparkSession)(trace_groups)
+    tracing = _beside.submit(run, ids, grouping.trail, grouping.outlet)
+    try:
+        fixed, one = fix_order(_sorted(aggregate(grouping), grouping))
+    finally:
+        wait([tracing])
+    found = tracing.result()
+    rows.count = one.numbering.total
+    if found is not None and found[0] == rows.count:
+        rows.maps["group"] = found[1]
+    else:
+        _link_by_keys(fixed, one, grouping, rows, moved=False)
+    return fixed, one
+
+
 def _sorted(groups: DataFrame, grouping: Grouping) -> DataFrame:
     numbering = grouping.trail.ids[0].numbering
-    parts, bucket = 1, F.lit(0)
     if numbering.buckets > 1:  # groups of rows without a first id come last
-        parts = numbering.buckets + 1
         bucket = F.coalesce(numbering.bucket(F.col(FIRST)), F.lit(numbering.buckets))
-    ordered = groups.repartitionById(parts, bucket.cast("int"))
-    return ordered.sortWithinPartitions(RANK if RANK in groups.columns else FIRST)
+        placed = groups.repartitionById(numbering.buckets + 1, bucket.cast("int"))
+    else:
+        placed = groups.coalesce(1)
+    return placed.sortWithinPartitions(RANK if RANK in groups.columns else FIRST)
 
 
 def _link_by_keys(
@@ -150,7 +194,8 @@ def _link_by_keys(
         cell = ((marks[mark.link], None),) if mark.link in marks else ()
         taps.append(Tap(((number, one.numbering), *cell), flag))
     links = ["group", *(mark.link for mark in grouping.marks)]
-    maps = trace(joined, grouping.trail, grouping.outlet, taps, moved=moved or None)
+    still = False if one.numbering.total <= BROADCAST else None  # else only the plan can tell
+    maps = trace(joined, grouping.trail, grouping.outlet, taps, moved=moved or still)
     rows.maps |= dict(zip(links, maps, strict=True))
 
 

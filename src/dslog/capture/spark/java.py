@@ -6,11 +6,14 @@ only Spark's plans can tell, so tracked frames need a classic session.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 
 from dslog.errors import EngineError
+
+_OPERATOR = re.compile(r"^[ :+|-]*(\w+)", re.MULTILINE)
 
 
 def jvm_of(frame: DataFrame) -> Any:
@@ -32,6 +35,11 @@ def execution(frame: DataFrame) -> Any:
 def analysed(frame: DataFrame) -> Any:
     """Return Spark's analysed plan of a frame."""
     return execution(frame).analyzed()
+
+
+def operators(frame: DataFrame) -> list[str]:
+    """Return the names of the operators in Spark's analysed plan of a frame."""
+    return _OPERATOR.findall(analysed(frame).toString())
 
 
 def physical(frame: DataFrame) -> str:
@@ -67,6 +75,13 @@ def of_plan(frame: DataFrame, plan: Any) -> DataFrame:
     dataset = jvm_of(frame).org.apache.spark.sql.classic.Dataset
     found = dataset.ofRows(session._jsparkSession, plan)  # noqa: SLF001
     return type(frame)(found, session)
+
+
+def first_of_each_partition(frame: DataFrame, count: int) -> DataFrame:
+    """Return a frame of the first rows of every partition, at most so many of each."""
+    catalyst = jvm_of(frame).org.apache.spark.sql.catalyst
+    most = scala_object(catalyst.expressions, "Literal").apply(count)
+    return of_plan(frame, catalyst.plans.logical.LocalLimit(most, analysed(frame)))
 
 
 def stand_in(frame: DataFrame) -> DataFrame:

@@ -2,7 +2,8 @@
 
 Spark gives a row the id ``partition << 33 | place in the partition`` without a shuffle. Ids grow
 along the frame, so they order its rows; the rows before each partition turn them into positions.
-That takes one number per partition, not one per row, and the driver knows nothing else of rows.
+That takes one number per partition, not one per row; of a table that is not small, the driver knows
+nothing else of rows.
 """
 
 from __future__ import annotations
@@ -66,12 +67,11 @@ class Numbering:
         """Bits that partitions and places in them take; no id has ones in all of the former."""
         return len(self.counts).bit_length(), max(self.counts, default=0).bit_length()
 
-    def packed(self, column: Column) -> Column:
-        """Return ids in as few bits as they need, in the same order; a null comes last."""
+    def packed(self, column: str) -> str:
+        """Return, in SQL, ids in as few bits as they need, in the same order; a null comes last."""
         parts, places = self.bits
-        partition = F.shiftleft(F.shiftright(column, SHIFT), places)
-        last = F.lit((1 << (parts + places)) - 1).cast("long")
-        return F.coalesce(partition.bitwiseOR(column.bitwiseAND(F.lit(MASK))), last)
+        partition = f"shiftleft(shiftright({column}, {SHIFT}), {places})"
+        return f"coalesce({partition} | ({column} & {MASK}L), {(1 << (parts + places)) - 1}L)"
 
     def followed_by(self, other: Numbering) -> Numbering:
         """Number the rows of another frame behind these."""

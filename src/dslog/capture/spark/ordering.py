@@ -9,13 +9,17 @@ from contextlib import contextmanager
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from dslog.capture.spark.java import analysed, physical
+from dslog.capture.spark.java import analysed, operators, physical
 from dslog.capture.spark.numbering import SHIFT, Numbering
 from dslog.capture.spark.rows import Id, Trail, fresh_column
 
 _MOVED = re.compile(r"(?<!Broadcast)Exchange|BuildLeft|CartesianProduct|\bCoalesce \d")
 """What in a physical plan means that rows may not come in the order of their first id."""
 
+_IN_PLACE = {
+    "Project", "Filter", "LocalLimit", "SubqueryAlias", "Relation", "LocalRelation", "LogicalRDD",
+}  # fmt: skip
+"""Operators that leave rows where they are, whatever Spark makes of them."""
 
 KEPT_ROWS = 1 << 20
 """Rows up to which keeping what a join gave takes less than doing it again."""
@@ -23,7 +27,11 @@ KEPT_ROWS = 1 << 20
 
 def moves_rows(frame: DataFrame, trail: Trail) -> bool:
     """Whether Spark may hand out the rows of a DataFrame in another order than their first ids'."""
-    return trail.mixed or _MOVED.search(physical(frame)) is not None
+    if trail.mixed:
+        return True
+    if _IN_PLACE.issuperset(operators(frame)):
+        return False
+    return _MOVED.search(physical(frame)) is not None
 
 
 def in_order(frame: DataFrame, trail: Trail, *, moved: bool | None = None) -> DataFrame:
@@ -93,4 +101,12 @@ def fix_order(frame: DataFrame) -> tuple[DataFrame, Id]:
     """
     column = fresh_column()
     kept = with_ids(frame, column).localCheckpoint(eager=False)
-    return kept, Id.of(column, count_partitions(kept, column))
+    return kept, Id.of(column, _count_kept(kept, column))
+
+
+def _count_kept(frame: DataFrame, column: str) -> Numbering:
+    rows = analysed(frame).rdd()
+    if rows.getNumPartitions() > 1:
+        return count_partitions(frame, column)
+    count = rows.count()
+    return Numbering((count,) if count else ())

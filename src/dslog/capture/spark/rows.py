@@ -129,7 +129,7 @@ class Trail:
     @property
     def alive(self) -> Column:
         """The condition that a row is there."""
-        return F.col(ENDED) == 0
+        return F.expr(f"{ENDED} = 0")
 
     @property
     def order(self) -> list[Column]:
@@ -145,10 +145,10 @@ class Trail:
         widths = [sum(numbering.bits) for numbering in numberings]
         if sum(widths) >= RANK_BITS or not all(numbering.counts for numbering in numberings):
             return F.struct(*(F.coalesce(one.column, F.lit(LAST)) for one in self.ids))
-        rank = F.lit(0).cast("long")
+        rank = "0L"
         for one, numbering, width in zip(self.ids, numberings, widths, strict=True):
-            rank = F.shiftleft(rank, width).bitwiseOR(numbering.packed(F.col(one.column)))
-        return rank
+            rank = f"shiftleft({rank}, {width}) | {numbering.packed(one.column)}"
+        return F.expr(rank)
 
     def stepped(self, rows: RowSet, *, joined: Id | None = None, ends: bool = False) -> Trail:
         """Return the trail after a step that dropped rows, or joined them with numbered ones."""

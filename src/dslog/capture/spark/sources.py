@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import DataFrame
 
-from dslog.capture.spark.java import analysed, execution
+from dslog.capture.spark.footers import rows_by_footers
+from dslog.capture.spark.java import analysed, execution, operators
 from dslog.capture.spark.numbering import Numbering
 from dslog.capture.spark.ordering import count_partitions, fix_order, with_ids
 from dslog.capture.spark.rows import Id, fresh_column
 
-_OPERATOR = re.compile(r"^[ :+|-]*(\w+)", re.MULTILINE)
 _STEADY = {"Project", "Filter", "SubqueryAlias", "View", "LocalRelation", "Range"}
 _FILES = re.compile(r"^[ :+|-]*Relation .* (parquet|orc|csv|json|text|avro|xml)\s*$", re.MULTILINE)
 _background = ThreadPoolExecutor(4, thread_name_prefix="dslog-count")
@@ -28,8 +28,12 @@ def identify(frame: DataFrame) -> tuple[DataFrame, Id]:
         return fix_order(frame)
     column = fresh_column()
     named = with_ids(frame, column)
-    counting: Future[Numbering] = _background.submit(count_partitions, named, column)
-    return named, Id(column, counting)
+    return named, Id(column, _background.submit(_count, frame, named, column))
+
+
+def _count(frame: DataFrame, named: DataFrame, column: str) -> Numbering:
+    rows = rows_by_footers(frame)
+    return count_partitions(named, column) if rows is None else Numbering(rows)
 
 
 def is_steady(frame: DataFrame) -> bool:
@@ -38,9 +42,8 @@ def is_steady(frame: DataFrame) -> bool:
     So does one that reads files or local data and only filters rows and computes columns.
     """
     plan = analysed(frame)
-    text = plan.toString()
     relations = 0
-    for operator in _OPERATOR.findall(text):
+    for operator in operators(frame):
         if operator == "Relation":
             relations += 1
         elif operator == "LogicalRDD":
@@ -48,4 +51,4 @@ def is_steady(frame: DataFrame) -> bool:
                 return False
         elif operator not in _STEADY:
             return False
-    return relations == len(_FILES.findall(text)) and bool(plan.deterministic())
+    return relations == len(_FILES.findall(plan.toString())) and bool(plan.deterministic())

@@ -103,17 +103,22 @@ class SpineSpec:
         found += [(len(self.steps), None) for _ in self.taps]
         return found
 
+    def is_tap(self, relation: int) -> bool:
+        """Whether a relation is one of the taps'."""
+        return relation >= len(self.relations) - len(self.taps)
+
     def __call__(self, batches: Batches) -> Batches:
         """Give the pieces of every relation, batch by batch, and what they add up to."""
-        return Pass(self).run(batches)
+        part = TaskContext.get().partitionId()  # type: ignore[union-attr]
+        return Pass(self, part).run(batches)
 
 
 class Pass:
     """One pass over the sorted ids of a partition."""
 
-    def __init__(self, spec: SpineSpec) -> None:
+    def __init__(self, spec: SpineSpec, part: int) -> None:
         self.spec = spec
-        self.part = TaskContext.get().partitionId()  # type: ignore[union-attr]
+        self.part = part
         self.last = [-1] * len(spec.numberings)
         self.done = [0] * len(spec.steps)
         self.sent = [0] * len(spec.relations)
@@ -124,7 +129,7 @@ class Pass:
         """Read all batches."""
         blocks = (columns_of(batch) for batch in batches if batch.num_rows)
         for block in blocks if self.spec.ordered else sorted_runs(blocks, len(self.last)):
-            yield from self._block(block)
+            yield from self.block(block)
         if self.disorder:
             yield self._note(DISORDER, 0, 0)
         for place, count in enumerate(self.done, start=1):
@@ -132,7 +137,8 @@ class Pass:
         yield self._note(LEAST, 0, self.ends[0])
         yield self._note(MOST, 0, self.ends[1])
 
-    def _block(self, block: Block) -> Batches:
+    def block(self, block: Block) -> Batches:
+        """Read rows that come behind those before."""
         keys = block[: len(self.spec.numberings)]
         self.ends = [min(self.ends[0], int(keys[0][0])), max(self.ends[1], int(keys[0][-1]))]
         fresh = self._changes(keys)
@@ -182,7 +188,7 @@ class Pass:
 
     def _joined(self, relation: int, now: I64, new: Flags, others: I64) -> Batches:
         found = new & (others != NOWHERE)
-        yield from self._piece(relation, compress_function(now[found], [others[found]]))
+        yield from self.piece(relation, compress_function(now[found], [others[found]]))
 
     def _tapped(
         self, relation: int, tap: TapSpec, block: Block, positions: I64, alive: Flags
@@ -200,9 +206,10 @@ class Pass:
         else:
             back, ahead = (block[column][alive] for column in tap.spread)
             table = compress_runs(positions[alive], values[0] - back, values[0] + ahead)
-        yield from self._piece(relation, table)
+        yield from self.piece(relation, table)
 
-    def _piece(self, relation: int, table: Table) -> Batches:
+    def piece(self, relation: int, table: Table) -> Batches:
+        """Give a piece of a relation."""
         if len(table):
             reach = (int(np.abs(table.rows).max()) + 1,)
             data = dump_table(table, reach, reach * table.num_in)

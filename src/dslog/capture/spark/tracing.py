@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 
 from dslog.capture.products import RowMap
 from dslog.capture.spark.assembly import Gathered, OutOfOrderError, gather
+from dslog.capture.spark.nearby import few_of, gather_nearby
 from dslog.capture.spark.numbering import Numbering
 from dslog.capture.spark.ordering import moves_rows, spread_in_order
 from dslog.capture.spark.outlet import Outlet
@@ -55,6 +56,34 @@ def trace(
         return []
     spec, columns = _specify(trail, taps)
     gathered = _run(frame.select(*columns), trail, spec, outlet, moved)
+    relation = _fill(trail, gathered)
+    return [gathered.maps[relation + n] for n in range(len(taps))]
+
+
+def ids_of_groups(frame: DataFrame, trail: Trail, outlet: Outlet, same: Column) -> DataFrame | None:
+    """Return what ``trace_groups`` reads of a DataFrame; None if its rows are out of order.
+
+    ``same`` is a number that the rows of a group share.
+    """
+    spec, columns = _specify(trail, ())
+    ids = few_of(frame.select(*columns, same), spec, outlet.rows)
+    return None if moves_rows(ids, trail) else ids
+
+
+def trace_groups(ids: DataFrame, trail: Trail, outlet: Outlet) -> tuple[int, RowMap] | None:
+    """Fill in what is not known of the trail's rows, and number groups by their first rows.
+
+    Returns how many groups there are and the group of each row; None if rows are too many.
+    """
+    gathered = gather_nearby(ids, _specify(trail, ())[0], outlet.rows, grouped=True)
+    if gathered is None:
+        return None
+    _fill(trail, gathered)
+    return gathered.groups
+
+
+def _fill(trail: Trail, gathered: Gathered) -> int:
+    """Tell the steps of a trail what was found; return how many relations that was."""
     relation = 0
     for step, count in zip(trail.steps, gathered.counts, strict=True):
         links = ("left",) if step.other is None else ("left", "right")
@@ -63,7 +92,7 @@ def trace(
             for place, link in enumerate(links, start=relation):
                 step.rows.maps[link] = gathered.maps[place]
         relation += len(links)
-    return [gathered.maps[relation + n] for n in range(len(taps))]
+    return relation
 
 
 def map_rows(frame: DataFrame, trail: Trail, one: Id, outlet: Outlet) -> RowMap:
@@ -97,7 +126,12 @@ def _specify(trail: Trail, taps: Sequence[Tap]) -> tuple[SpineSpec, list[str]]:
 def _run(
     ids: DataFrame, trail: Trail, spec: SpineSpec, outlet: Outlet, moved: bool | None
 ) -> Gathered:
-    if not (moves_rows(ids, trail) if moved is None else moved):
+    small = not moved and trail.ids[0].numbering.total <= outlet.rows
+    few = few_of(ids, spec, outlet.rows) if small else ids
+    if not (moves_rows(few, trail) if moved is None else moved):
+        gathered = gather_nearby(few, spec, outlet.rows) if small else None
+        if gathered is not None:
+            return gathered
         with suppress(OutOfOrderError):
             return gather(ids, replace(spec, ordered=len(trail.ids) == 1), outlet)
     return gather(spread_in_order(ids, trail), spec, outlet)

@@ -20,7 +20,7 @@ from dslog.capture.products import RowMap
 from dslog.capture.spark.base import Data
 from dslog.capture.spark.coding import has_hash, hash_of
 from dslog.capture.spark.java import column_at
-from dslog.capture.spark.ordering import KEPT_ROWS, fix_order, kept
+from dslog.capture.spark.ordering import fix_order, kept
 from dslog.capture.spark.outlet import Outlet
 from dslog.capture.spark.rows import (
     HIDDEN,
@@ -32,7 +32,7 @@ from dslog.capture.spark.rows import (
     numbered,
     present,
 )
-from dslog.capture.spark.tracing import Tap, ids_of_groups, trace, trace_groups
+from dslog.capture.spark.tracing import Tap, ids_of_groups, most_here, trace, trace_groups
 
 FIRST = f"{HIDDEN}first"
 """Holds the first id of a group's first row, which says about where the group belongs."""
@@ -140,7 +140,7 @@ def _ids_if_small(grouping: Grouping) -> DataFrame | None:
     None, too, if groups need more than the number of each row's group, or keys have no hash.
     """
     trail, outlet = grouping.trail, grouping.outlet
-    few = trail.ids[0].numbering.total <= min(KEPT_ROWS, outlet.rows)
+    few = trail.ids[0].numbering.total <= most_here(outlet)
     if not few or not grouping.keys or grouping.marks:
         return None
     keys = grouping.rows.select(*grouping.keys).schema

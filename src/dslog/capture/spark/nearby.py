@@ -25,6 +25,9 @@ from dslog.capture.spark.spine import (
 )
 from dslog.lineage.table import Table
 
+SMALL_ROWS = 1 << 16
+"""Rows of a table whose ids may come to the driver, half a megabyte each: a fixed amount."""
+
 
 class Nearby(Pass):
     """A pass over all rows at once, which keeps what it finds."""

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 
 from dslog.capture.products import RowMap
 from dslog.capture.spark.assembly import Gathered, OutOfOrderError, gather
-from dslog.capture.spark.nearby import few_of, gather_nearby
+from dslog.capture.spark.nearby import SMALL_ROWS, few_of, gather_nearby
 from dslog.capture.spark.numbering import Numbering
 from dslog.capture.spark.ordering import moves_rows, spread_in_order
 from dslog.capture.spark.outlet import Outlet
@@ -66,7 +66,7 @@ def ids_of_groups(frame: DataFrame, trail: Trail, outlet: Outlet, same: Column) 
     ``same`` is a number that the rows of a group share.
     """
     spec, columns = _specify(trail, ())
-    ids = few_of(frame.select(*columns, same), spec, outlet.rows)
+    ids = few_of(frame.select(*columns, same), spec, most_here(outlet))
     return None if moves_rows(ids, trail) else ids
 
 
@@ -75,11 +75,16 @@ def trace_groups(ids: DataFrame, trail: Trail, outlet: Outlet) -> tuple[int, Row
 
     Returns how many groups there are and the group of each row; None if rows are too many.
     """
-    gathered = gather_nearby(ids, _specify(trail, ())[0], outlet.rows, grouped=True)
+    gathered = gather_nearby(ids, _specify(trail, ())[0], most_here(outlet), grouped=True)
     if gathered is None:
         return None
     _fill(trail, gathered)
     return gathered.groups
+
+
+def most_here(outlet: Outlet) -> int:
+    """Rows of a table up to which the pass over its ids is done by the driver."""
+    return min(outlet.rows, SMALL_ROWS)
 
 
 def _fill(trail: Trail, gathered: Gathered) -> int:
@@ -126,10 +131,10 @@ def _specify(trail: Trail, taps: Sequence[Tap]) -> tuple[SpineSpec, list[str]]:
 def _run(
     ids: DataFrame, trail: Trail, spec: SpineSpec, outlet: Outlet, moved: bool | None
 ) -> Gathered:
-    small = not moved and trail.ids[0].numbering.total <= outlet.rows
-    few = few_of(ids, spec, outlet.rows) if small else ids
+    small = not moved and trail.ids[0].numbering.total <= most_here(outlet)
+    few = few_of(ids, spec, most_here(outlet)) if small else ids
     if not (moves_rows(few, trail) if moved is None else moved):
-        gathered = gather_nearby(few, spec, outlet.rows) if small else None
+        gathered = gather_nearby(few, spec, most_here(outlet)) if small else None
         if gathered is not None:
             return gathered
         with suppress(OutOfOrderError):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dslog.compress.factors import factorise
 from dslog.compress.folds import fold
-from dslog.compress.kernels import each_once
+from dslog.compress.kernels import each_once, linear_column
 from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.errors import DslogError, ShapeError
 from dslog.lineage.factor import Factor, Shape, Term, whole
@@ -218,6 +218,8 @@ def _linear(
         table = _try_linear(pairs, out_sizes, in_sizes, out_flat, in_flat, limit)
         if table is not None and (best is None or len(table) < len(best)):
             best, chosen = table, (out_flat, in_flat)
+            if len(table) == 1:
+                break
     if best is None:
         return None
     return (_with(factor, best, out_flat=chosen[0], in_flat=chosen[1]),)
@@ -228,23 +230,24 @@ def _try_linear(
 ) -> Table | None:
     l = len(out_sizes)
     sides = []
-    for columns, sizes, flat in (
-        (slice(0, l), out_sizes, out_flat),
-        (slice(l, None), in_sizes, in_flat),
-    ):
+    for first, sizes, flat in ((0, out_sizes, out_flat), (l, in_sizes, in_flat)):
         strides = linear_strides(sizes)
         if flat and strides is None:
             return None
-        sides.append((columns, (math.prod(sizes),) if flat else sizes, strides if flat else None))
+        sides.append((first, (math.prod(sizes),) if flat else sizes, strides if flat else None))
+    shapes = sides[0][1], sides[1][1]
 
     def view(some: I64) -> I64:
-        parts = [
-            some[:, columns] if strides is None else (some[:, columns] @ strides)[:, None]
-            for columns, _, strides in sides
-        ]
-        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+        seen = np.empty((len(some), len(shapes[0]) + len(shapes[1])), np.int64)
+        at = 0
+        for first, shape, strides in sides:
+            if strides is None:
+                seen[:, at : at + len(shape)] = some[:, first : first + len(shape)]
+            else:
+                linear_column(some, first, strides, seen, at)
+            at += len(shape)
+        return seen
 
-    shapes = sides[0][1], sides[1][1]
     if len(pairs) > 2 * _PREFIX:
         head = view(pairs[:_PREFIX])
         if len(fold(provrc(head, *shapes, thorough=False))) * 64 > _PREFIX:

@@ -224,3 +224,13 @@ def each_once(rel: I64, l: int, strides: I64, cells: int) -> bool:
             return False
         seen[key] = True
     return rel.shape[0] == cells
+
+
+@njit(cache=True)
+def linear_column(rel: I64, first: int, strides: I64, view: I64, at: int) -> None:
+    """Write the linear cell of the columns from ``first`` on into column ``at`` of a view."""
+    for r in range(rel.shape[0]):
+        key = 0
+        for k in range(len(strides)):
+            key += rel[r, first + k] * strides[k]
+        view[r, at] = key

@@ -91,7 +91,7 @@ class Frame:
     def data(self) -> Data:
         """The DataFrame with its hidden columns, and the trail."""
         if callable(self._data):
-            self._data = self._data()
+            self._data, self._planned = self._data(), None  # lets go of the frame it comes from
         return self._data
 
     def record(self) -> None:

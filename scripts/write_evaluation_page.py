@@ -31,14 +31,13 @@ INTRODUCTION = """\
 Every experiment of the paper's section VII, rerun beside baselines that were measured in the same
 run, on the same relations. `make bench` (or `dslog bench`) does it and writes one HTML report with
 charts; `--quick` takes a minute or two, `--full` the paper's sizes everywhere. This page is made
-from results of size *{size}*, its experiments run one by one at the same commit, by
-`scripts/write_evaluation_page.py`; `dslog bench compare benchmarks/results.json
-bench-results/results.json` tells whether a later run lost ground.
+from the results of one run of size *{size}*, by `scripts/write_evaluation_page.py`; `dslog bench
+compare benchmarks/results.json bench-results/results.json` tells whether a later run lost ground.
 
 {machine}
 
-The experiments shared the two cores with tests for most of the time. Read ratios, which are to
-baselines beside them, not seconds. Each answer of each query was compared with that of a plain mask
+The machine is a noisy one. Read ratios, which are to baselines beside them, not seconds, and those not
+as more than they are: a minute of work elsewhere moves some by half. Each answer of each query was compared with that of a plain mask
 over the raw pairs.
 
 ## Targets

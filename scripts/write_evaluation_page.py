@@ -36,9 +36,9 @@ compare benchmarks/results.json bench-results/results.json` tells whether a late
 
 {machine}
 
-The machine is a noisy one. Read ratios, which are to baselines beside them, not seconds, and those not
-as more than they are: a minute of work elsewhere moves some by half. Each answer of each query was compared with that of a plain mask
-over the raw pairs.
+The machine is a noisy one. Read ratios, which are to baselines beside them, not seconds, and those
+not as more than they are: work elsewhere moves some by half. Each answer of each query was compared
+with that of a plain mask over the raw pairs.
 
 ## Targets
 

@@ -147,3 +147,23 @@ def test_a_join_that_makes_more_rows_than_the_driver_takes(spark, monkeypatch):
             (out, c, a, c) for out, (a, _) in enumerate(pairs) for c in range(2)
         }
         assert both.shape == (len(pairs), 3)
+
+
+def test_bucketed_tables(spark, store, tmp_path):
+    """Spark splits them into buckets for a join, and otherwise as it likes: ids must not change."""
+    keys = [int(key) for key in np.random.default_rng(0).integers(0, 20, 150)]
+    left = spark.createDataFrame([(key, n) for n, key in enumerate(keys)], "k int, x int")
+    right = spark.createDataFrame([(key, 10 * key) for key in range(20)], "k int, z int")
+    frames = []
+    for name, df in (("left", left.repartition(3)), ("right", right)):
+        table = f"bucketed_{name}"
+        df.write.option("path", str(tmp_path / name)).bucketBy(4, "k").saveAsTable(table)
+        frames.append(store.track(spark.table(table), name))
+    joined = frames[0].join(frames[1].hint("merge"), "k")
+    rows = joined.toPandas()
+    assert sorted(rows["x"]) == list(range(150))
+    values = frames[0].toPandas()["x"]
+    made = {(out, a) for out, c, a, d in relation(store, joined, "left") if c == d == 1}
+    assert made == {(out, int(values[values == x].index[0])) for out, x in enumerate(rows["x"])}
+    for name in ("left", "right"):
+        spark.sql(f"drop table bucketed_{name}")

@@ -42,6 +42,19 @@ def operators(frame: DataFrame) -> list[str]:
     return _OPERATOR.findall(analysed(frame).toString())
 
 
+def is_bucketed(frame: DataFrame) -> bool:
+    """Whether a frame reads a bucketed table, which Spark splits as each query likes it."""
+    leaves = analysed(frame).collectLeaves()
+    for place in range(leaves.size()):
+        leaf = leaves.apply(place)
+        if leaf.getClass().getSimpleName() == "LogicalRelation":
+            files = leaf.relation()
+            named = files.getClass().getSimpleName() == "HadoopFsRelation"
+            if named and files.bucketSpec().isDefined():
+                return True
+    return False
+
+
 def physical(frame: DataFrame) -> str:
     """Return Spark's physical plan of a frame, as text."""
     return str(execution(frame).executedPlan().toString())

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import DataFrame
 
 from dslog.capture.spark.footers import rows_by_footers
-from dslog.capture.spark.java import analysed, execution, operators
+from dslog.capture.spark.java import analysed, execution, is_bucketed, operators
 from dslog.capture.spark.numbering import Numbering
 from dslog.capture.spark.ordering import count_partitions, fix_order, with_ids
 from dslog.capture.spark.rows import Id, fresh_column
@@ -21,8 +21,8 @@ _background = ThreadPoolExecutor(4, thread_name_prefix="dslog-count")
 def identify(frame: DataFrame) -> tuple[DataFrame, Id]:
     """Give the rows of a DataFrame ids that stay the same however often it is computed.
 
-    Files and local data are read in the same order each time. What comes out of a shuffle, or of
-    an expression that is random, is computed once and kept.
+    Files and local data are read in the same order each time. What comes out of a shuffle, of a
+    bucketed table, or of an expression that is random, is computed once and kept.
     """
     if not is_steady(frame):
         return fix_order(frame)
@@ -51,4 +51,6 @@ def is_steady(frame: DataFrame) -> bool:
                 return False
         elif operator not in _STEADY:
             return False
-    return relations == len(_FILES.findall(plan.toString())) and bool(plan.deterministic())
+    if relations != len(_FILES.findall(plan.toString())) or not plan.deterministic():
+        return False
+    return not (relations and is_bucketed(frame))

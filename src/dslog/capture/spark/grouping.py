@@ -20,6 +20,7 @@ from dslog.capture.products import RowMap
 from dslog.capture.spark.base import Data
 from dslog.capture.spark.coding import has_hash, hash_of
 from dslog.capture.spark.java import column_at
+from dslog.capture.spark.nearby import most_here
 from dslog.capture.spark.ordering import fix_order, kept
 from dslog.capture.spark.outlet import Outlet
 from dslog.capture.spark.rows import (
@@ -32,7 +33,7 @@ from dslog.capture.spark.rows import (
     numbered,
     present,
 )
-from dslog.capture.spark.tracing import Tap, ids_of_groups, most_here, trace, trace_groups
+from dslog.capture.spark.tracing import Tap, ids_of_groups, trace, trace_groups
 
 FIRST = f"{HIDDEN}first"
 """Holds the first id of a group's first row, which says about where the group belongs."""

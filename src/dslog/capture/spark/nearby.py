@@ -14,6 +14,7 @@ from dslog.capture.products import RowMap
 from dslog.capture.spark.assembly import Gathered, wanted
 from dslog.capture.spark.coding import number
 from dslog.capture.spark.java import first_of_each_partition
+from dslog.capture.spark.outlet import Outlet
 from dslog.capture.spark.spine import (
     Batches,
     Block,
@@ -40,6 +41,11 @@ class Nearby(Pass):
         """Keep the one piece of a relation."""
         self.tables[relation] = table
         return iter(())
+
+
+def most_here(outlet: Outlet) -> int:
+    """Rows of a table up to which the pass over its ids is done by the driver."""
+    return min(outlet.rows, SMALL_ROWS)
 
 
 def few_of(frame: DataFrame, spec: SpineSpec, most: int) -> DataFrame:

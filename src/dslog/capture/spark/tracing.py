@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 
 from dslog.capture.products import RowMap
 from dslog.capture.spark.assembly import Gathered, OutOfOrderError, gather
-from dslog.capture.spark.nearby import SMALL_ROWS, few_of, gather_nearby
+from dslog.capture.spark.nearby import few_of, gather_nearby, most_here
 from dslog.capture.spark.numbering import Numbering
 from dslog.capture.spark.ordering import moves_rows, spread_in_order
 from dslog.capture.spark.outlet import Outlet
@@ -80,11 +80,6 @@ def trace_groups(ids: DataFrame, trail: Trail, outlet: Outlet) -> tuple[int, Row
         return None
     _fill(trail, gathered)
     return gathered.groups
-
-
-def most_here(outlet: Outlet) -> int:
-    """Rows of a table up to which the pass over its ids is done by the driver."""
-    return min(outlet.rows, SMALL_ROWS)
 
 
 def _fill(trail: Trail, gathered: Gathered) -> int:

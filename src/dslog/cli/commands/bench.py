@@ -81,7 +81,7 @@ def bench(  # noqa: PLR0913 (a command has as many options as it needs)
 ) -> None:
     """Rerun the paper's experiments beside their baselines and write one HTML report.
 
-    Without a size, the paper's sizes where they fit some minutes. Missed targets are shown, and are
+    Without a size, the paper's sizes where they fit half an hour. Missed targets are shown, and are
     no error; `dslog bench compare` fails when a ratio got worse.
     """
     if context.invoked_subcommand is not None:

@@ -18,10 +18,10 @@ import numpy as np
 
 import dslog
 from benchmarks.clock import race
-from dslog.capture.numpy.attempt import find_lineages
 from dslog.capture.numpy.call import Call
 from dslog.capture.numpy.dispatch import Job, execute
-from dslog.capture.numpy.tracer import trace
+from dslog.capture.numpy.resolve import find_lineages
+from dslog.capture.numpy.trace import trace
 
 CALLS = 10
 BILLION = 10**9

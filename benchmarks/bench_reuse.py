@@ -24,12 +24,12 @@ import numpy.typing as npt
 
 import dslog
 from benchmarks.clock import race
-from dslog.capture.numpy.attempt import find_lineages
 from dslog.capture.numpy.call import Call
+from dslog.capture.numpy.call_reuse import SLOW, Recall
 from dslog.capture.numpy.node import Node, Recorder
-from dslog.capture.numpy.recall import SLOW, Recall
+from dslog.capture.numpy.resolve import find_lineages
 from dslog.compress.encoder import compress
-from dslog.reuse.knowledge import BASE, DIM, GEN
+from dslog.reuse.signature import BASE, DIM, GEN
 
 MOST_SECONDS = 1e-3
 SIZES = [10**power for power in range(3, 10)]

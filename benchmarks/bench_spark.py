@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import dslog
-from dslog.bench.scale import GAP, MILLION, WIDTH, elementwise, fill, write_sorted
-from dslog.bench.watching import Watched, watch
-from dslog.query.explain import Explanation
+from benchmarks.evaluation.scale import GAP, MILLION, WIDTH, elementwise, fill, write_sorted
+from benchmarks.evaluation.watching import Watched, watch
+from dslog.query.explanation import Explanation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

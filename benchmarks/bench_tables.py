@@ -57,7 +57,7 @@ def flights_files(spark: SparkSession, scratch: Path, copies: int) -> dict[str, 
 
 def delays(tables: Sequence[Any]) -> Any:
     """How late flights are in strong wind, by carrier and month; on plain and on tracked frames."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+    from pyspark.sql import functions as F  # noqa: PLC0415
 
     flights, planes, airlines, weather = tables
     both = flights.join(planes, "tailnum").join(airlines, "carrier")

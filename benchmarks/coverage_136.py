@@ -2,7 +2,7 @@
 
 import argparse
 
-from dslog.bench.coverage_136 import (
+from benchmarks.evaluation.coverage_136 import (
     COLUMNS,
     PAPER,
     RUNS,

@@ -6,9 +6,9 @@ Numba keeps what it compiled beside the sources. What is missing here is compile
 import numpy as np
 
 import dslog
+from dslog.cli.demo.lineage_size import measure_steps
 from dslog.cli.demo.photo import run_photo
-from dslog.cli.demo.sizes import measure_steps
-from dslog.engine.daemon import rehearse
+from dslog.spark.daemon import rehearse
 
 ROWS, GROUPS, MANY = 20_000, 50, 200_000
 

@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from dslog.bench.numpy_calls import call_numpy
-from dslog.capture.numpy.coverage import table
+from benchmarks.evaluation.numpy_calls import call_numpy
+from dslog.algebra.equal import same_lineages
+from dslog.capture.numpy.function_table import table
 from dslog.capture.numpy.registry import REGISTRY, resolve
 from dslog.reuse.exchange import compacted
-from dslog.reuse.expressions import Sizes
+from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, Refused
-from dslog.reuse.generalise import generalise
-from dslog.reuse.keys import variants
-from dslog.reuse.same import same_lineages
+from dslog.reuse.key import variants
+from dslog.reuse.learner import generalise
 from dslog.store.arguments import canonical_args
 
 LIBRARY = Path(__file__).parents[1] / "src" / "dslog" / "reuse" / "library.json"

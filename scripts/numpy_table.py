@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dslog.capture.numpy.coverage import UNCAPTURED, table
+from dslog.capture.numpy.function_table import UNCAPTURED, table
 
 VERSION = ".".join(np.__version__.split(".")[:2])
 PAGE = Path(__file__).parents[1] / "docs" / "numpy-functions.md"

@@ -12,19 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import dslog
-from dslog.capture.tracking import TrackingStore
-from dslog.query.explain import Explanation
+from dslog.capture.store import Store
+from dslog.query.explanation import Explanation
+from dslog.questions.diff import Changed, Diff
+from dslog.questions.dropped import Dropped
+from dslog.questions.first_nan import FirstNan, NanOrigin
+from dslog.questions.reach import Impact, Touched, Why
 from dslog.store.records import ArrayInfo, LineageInfo
-from dslog.store.verbs.changes import Changed, Diff
-from dslog.store.verbs.dropping import Dropped
-from dslog.store.verbs.nan import FirstNan, NanOrigin
-from dslog.store.verbs.reaching import Impact, Why
-from dslog.store.verbs.touched import Touched
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 FUNCTIONS = ("open", "compress", "spark", "operation")
 CLASSES: tuple[tuple[str, str, type], ...] = (
-    ("The store", "store", TrackingStore),
+    ("The store", "store", Store),
     ("Cells", "cells", dslog.CellSet),
     ("Lineage", "lineage", dslog.Lineage),
     ("Tracked arrays", "array", dslog.TrackedArray),

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from dslog.bench.coverage_136 import (
+from benchmarks.evaluation.coverage_136 import (
     COLUMNS,
     LARGEST,
     RUNS,
@@ -20,7 +20,7 @@ from dslog.bench.coverage_136 import (
     counts,
     measure_all,
 )
-from dslog.bench.paper import COVERAGE as PAPER
+from benchmarks.evaluation.paper import COVERAGE as PAPER
 
 PAGE = Path(__file__).parents[1] / "docs" / "coverage.md"
 INTRODUCTION = f"""\

@@ -12,13 +12,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dslog.bench.paper import STORAGE_FORMATS, STORAGE_MB, TWELVE
-from dslog.bench.queries import OURS as OUR_ENGINE
-from dslog.bench.ratios import Ratio, points, query_ratios, share, write_ratios
-from dslog.bench.report.wording import nbytes, seconds, times
-from dslog.bench.results import Results
-from dslog.bench.storage import OURS, StorageRow
-from dslog.bench.targets import judge
+from benchmarks.evaluation.paper import STORAGE_FORMATS, STORAGE_MB, TWELVE
+from benchmarks.evaluation.queries import OURS as OUR_ENGINE
+from benchmarks.evaluation.ratios import Ratio, points, query_ratios, share, write_ratios
+from benchmarks.evaluation.results import Results
+from benchmarks.evaluation.storage import OURS, StorageRow
+from benchmarks.evaluation.targets import judge
+from benchmarks.report.wording import nbytes, seconds, times
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "evaluation.md"

@@ -10,7 +10,7 @@ from skimage import data
 from skimage.feature import Cascade
 
 import dslog
-from dslog.cli.demo.png import to_png
+from dslog.cli.demo.page import to_png
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "explain.png"
 

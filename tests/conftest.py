@@ -8,11 +8,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from dslog.compress.encoder import compress
-from dslog.engine import session
-from dslog.engine.ingest import compress_frame
-from dslog.engine.splitting import Options
 from dslog.relation.relation import column_names
-from dslog.sql import session as sql_session
+from dslog.spark import session
+from dslog.spark.relation_job import Options, compress_frame
+from dslog.sql import spark_session as sql_session
 
 # `pytest --hypothesis-profile=deep` looks further, at other examples each time.
 settings.register_profile(

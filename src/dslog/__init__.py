@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dslog import explain, tables
-    from dslog.capture.numpy.operation import operation
-    from dslog.capture.numpy.tracked import TrackedArray
+    from dslog.capture.numpy.array import TrackedArray
+    from dslog.capture.numpy.group import operation
+    from dslog.capture.store import Store
+    from dslog.capture.store import open_store as open  # noqa: A004 (dslog.open reads as it should)
     from dslog.cells.cellset import CellSet
     from dslog.compress.encoder import compress
     from dslog.errors import (
@@ -28,12 +30,10 @@ if TYPE_CHECKING:
         VersionError,
     )
     from dslog.lineage.lineage import Lineage
-    from dslog.opening import open_store as open  # noqa: A004 (dslog.open reads as it should)
-    from dslog.sql.duck import duckdb_view
-    from dslog.sql.session import spark
+    from dslog.sql.duckdb import duckdb_view
+    from dslog.sql.spark_session import spark
     from dslog.store.arguments import ArgumentError
     from dslog.store.records import Operation
-    from dslog.store.store import Store
 
 __all__ = [
     "ArgumentError",
@@ -67,21 +67,22 @@ _PLACES = {
     "CellSet": "dslog.cells.cellset.CellSet",
     "Lineage": "dslog.lineage.lineage.Lineage",
     "Operation": "dslog.store.records.Operation",
-    "Store": "dslog.store.store.Store",
-    "TrackedArray": "dslog.capture.numpy.tracked.TrackedArray",
+    "Store": "dslog.capture.store.Store",
+    "TrackedArray": "dslog.capture.numpy.array.TrackedArray",
     "compress": "dslog.compress.encoder.compress",
-    "duckdb_view": "dslog.sql.duck.duckdb_view",
+    "duckdb_view": "dslog.sql.duckdb.duckdb_view",
     "explain": "dslog.explain",
-    "open": "dslog.opening.open_store",
-    "operation": "dslog.capture.numpy.operation.operation",
-    "spark": "dslog.sql.session.spark",
+    "open": "dslog.capture.store.open_store",
+    "operation": "dslog.capture.numpy.group.operation",
+    "spark": "dslog.sql.spark_session.spark",
     "tables": "dslog.tables",
 }  # every other name is an error, in dslog.errors
 
 # A package that is imported takes its place in the one around it, once: let that be over before
 # the function of the same name comes.
-import_module("dslog.compress")
-del globals()["compress"]
+for _package in ("compress", "spark"):
+    import_module(f"dslog.{_package}")
+    del globals()[_package]
 
 
 def __getattr__(name: str) -> object:

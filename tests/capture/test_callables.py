@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.capture import callables, progress
+from dslog.capture import read_capture as callables
+from dslog.capture import read_capture as progress
 
 
 def call(function, out_shape, in_shape):
@@ -43,7 +44,7 @@ def test_called_once_per_cell_in_c_order():
         np.array([[0], [2]], np.uint8),
         (i for i in (0, 2)),
     ],
-    ids=str,
+    ids=lambda answer: type(answer).__name__,
 )
 def test_what_may_be_returned_for_one_axis(answer):
     assert call(lambda _: answer, (), (3,)).tolist() == [[0], [2]]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dslog.cells import boxes as algebra
-from dslog.cells import masks
-from dslog.cells.listing import list_cells
+from dslog.cells import mask as masks
+from dslog.cells.cellset import list_cells
 from dslog.errors import ShapeError
 
 SHAPES = st.lists(st.integers(1, 6), min_size=0, max_size=4).map(tuple)

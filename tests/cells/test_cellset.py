@@ -116,7 +116,7 @@ def test_spark_lists_long_boxes_in_blocks(spark):
 
 
 def test_spark_without_a_session(monkeypatch):
-    from dslog.cells import spark as frames
+    from dslog.cells import dataframe as frames
 
     monkeypatch.setattr(frames.SparkSession, "getActiveSession", lambda: None)
     with pytest.raises(EngineError, match=r"dslog\.spark\(\)"):

@@ -11,9 +11,10 @@ from PIL import Image
 
 import dslog
 from dslog.cli.demo import flights as flights_part
+from dslog.cli.demo import page as png
 from dslog.cli.demo import photo as photo_part
-from dslog.cli.demo import png, sources
-from dslog.cli.demo.sizes import Size, total
+from dslog.cli.demo import photo as sources
+from dslog.cli.demo.lineage_size import Size, total
 
 SAY = []
 

@@ -6,8 +6,8 @@ import pytest
 from dslog.compress import provrc as module
 from dslog.compress.encoder import compress
 from dslog.compress.provrc import provrc
-from dslog.lineage.columns import ColumnTable
-from dslog.lineage.serial import pack, unpack
+from dslog.lineage.column_table import ColumnTable
+from dslog.lineage.packed import pack, unpack
 
 
 def filtered(rng, n):

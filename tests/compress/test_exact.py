@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress, recompress
-from dslog.lineage.serial import pack, unpack
+from dslog.lineage.packed import pack, unpack
 from dslog.testing import naive
 from dslog.testing.strategies import Case, relations
 

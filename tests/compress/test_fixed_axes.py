@@ -6,7 +6,7 @@ import pytest
 from dslog.compress import provrc as module
 from dslog.compress.encoder import compress
 from dslog.compress.provrc import provrc
-from dslog.lineage.columns import ColumnTable
+from dslog.lineage.column_table import ColumnTable
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dslog.lineage.bits import (
+from dslog.lineage.column_code import (
     _pack,
     _unpack,
     decode_column,

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
-from dslog.lineage.columns import ColumnTable
+from dslog.lineage.column_table import ColumnTable
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.serial import pack, unpack
+from dslog.lineage.packed import pack, unpack
 from dslog.lineage.table import Table
 from dslog.testing.operations import cells, moved
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dslog.compress.encoder import compress
-from dslog.lineage.serial import pack, unpack
+from dslog.lineage.packed import pack, unpack
 
 
 def steps(n):

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dslog.errors import RelationError
-from dslog.relation.footers import check_footers
+from dslog.relation.parquet import check_footers
 
 PAIRS = {"b0": [0, 1], "a0": [1, 0]}
 

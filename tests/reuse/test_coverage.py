@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dslog.bench.coverage_136 import PAPER, cells, load_operations, measure, totals
+from benchmarks.evaluation.coverage_136 import PAPER, cells, load_operations, measure, totals
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 

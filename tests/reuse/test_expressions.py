@@ -1,7 +1,7 @@
 import pytest
 
 from dslog.errors import DslogError
-from dslog.reuse.expressions import Sizes, compiled, evaluate
+from dslog.reuse.expression import Sizes, compiled, evaluate
 
 SIZES = Sizes(((7, 3), (5,)), ((2,),), (4,))
 

@@ -7,10 +7,10 @@ import pytest
 from zoo import ZOO
 
 from dslog.compress.encoder import compress
-from dslog.reuse.expressions import Sizes
+from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example
 from dslog.reuse.formula import formulas
-from dslog.reuse.generalise import generalise
+from dslog.reuse.learner import generalise
 
 SIZES = [(9, 14, 11), (12, 8, 17), (16, 21, 9), (10, 13, 19), (23, 9, 12)]
 

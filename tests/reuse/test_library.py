@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.bench.numpy_calls import call_numpy
-from dslog.reuse.expressions import Sizes
+from benchmarks.evaluation.numpy_calls import call_numpy
+from dslog.algebra.equal import same_lineages
+from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Refused
-from dslog.reuse.keys import read_key, variants
-from dslog.reuse.knowledge import General
+from dslog.reuse.key import read_key, variants
 from dslog.reuse.library import depends_on_values, numpy_library
-from dslog.reuse.same import same_lineages
+from dslog.reuse.signature import General
 from dslog.store.arguments import canonical_args
 
 KEYS = sorted(numpy_library())

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, given, settings
 
 import dslog
-from dslog.bench.coverage_136 import OneCall, Row, load_operations
+from benchmarks.evaluation.coverage_136 import OneCall, Row, load_operations
 
 OPERATIONS = [operation for operation in load_operations() if operation.paper_dim]
 SIZES = (0, 1, 2, *range(3, 17), 24, 40)

@@ -5,12 +5,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dslog.capture.numpy.structured import all_to_all
+from dslog.algebra.affine import all_to_all
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
-from dslog.reuse.probe import agrees
+from dslog.reuse.predictor import agrees
+from dslog.store.hooks import Pair
 from dslog.store.records import ArrayInfo
-from dslog.store.seams import Pair
 from dslog.testing import operations
 
 RIGHT, OUT, IN = operations.windows(

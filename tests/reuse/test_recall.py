@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.capture.numpy import recall
+from dslog.capture.numpy import call_reuse as recall
 
 
 @pytest.fixture

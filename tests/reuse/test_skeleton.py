@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
-from dslog.reuse.expressions import Sizes
+from dslog.reuse.expression import Sizes
 from dslog.reuse.skeleton import build, flatten, parts
 from dslog.testing import operations
 from dslog.testing.strategies import relations

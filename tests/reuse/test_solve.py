@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from dslog.reuse.expressions import Sizes, evaluate
+from dslog.reuse.expression import Sizes, evaluate
 from dslog.reuse.skeleton import Part
-from dslog.reuse.solve import Solver
+from dslog.reuse.solver import Solver
 
 VECTORS = [Sizes(((n,),), ((n,),)) for n in (6, 11, 19)]
 MATRICES = [Sizes(((n, m),), ((n, m),)) for n, m in ((6, 9), (11, 20), (19, 4))]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import dslog
 from dslog.compress.encoder import compress
 from dslog.errors import DslogError
+from dslog.sql.duckdb import plain_table
 from dslog.sql.pairs import pairs_within
-from dslog.sql.plain import plain_table
-from dslog.sql.session import register
-from dslog.sql.window import Condition, cells_window, condition, rows_window
+from dslog.sql.pushdown import Condition, cells_window, condition, rows_window
+from dslog.sql.spark_session import register
 from dslog.testing import operations as ops
 from dslog.testing.strategies import relations
 
@@ -225,7 +225,7 @@ def test_plain_rows_mean_the_same(case, orientation):
 
 
 def test_products_too_large_for_a_view_say_so(monkeypatch):
-    monkeypatch.setattr("dslog.sql.plain.MOST_ROWS", 10)
+    monkeypatch.setattr("dslog.sql.duckdb.MOST_ROWS", 10)
     with pytest.raises(DslogError, match="too many for a view"):
         plain_table(compress(*ops.resize((30, 31), (13, 17))))
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dslog.store.arguments import canonical_args
-from dslog.store.calls import call_text, value_text
+from dslog.store.arguments import call_text, canonical_args, value_text
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def test_a_closed_catalog_says_so(catalog):
 
 
 def test_a_writer_that_never_ends_is_given_up_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("dslog.store.connection.PATIENCE", 0.02)
+    monkeypatch.setattr("dslog.store.sqlite.PATIENCE", 0.02)
     first, second = SqliteCatalog(tmp_path / "c.sqlite"), SqliteCatalog(tmp_path / "c.sqlite")
     with first.transaction():
         assert second.arrays() == []  # readers never wait

@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from dslog.errors import CorruptError, StoreError
-from dslog.lineage.serial import write_blob
+from dslog.lineage.packed import write_blob
 from dslog.store.files import Files, TemporaryFiles
 
 FIRST = pa.table({"b0": list(range(100))})

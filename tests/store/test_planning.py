@@ -4,7 +4,7 @@ import pytest
 
 import dslog
 from dslog.errors import NotFoundError, PathError
-from dslog.store.planning import Planner
+from dslog.store.loader import Planner
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_path_that_comes_back(chain):
 
 
 def test_few_plans_are_kept(chain, monkeypatch):
-    monkeypatch.setattr("dslog.store.planning._MOST_PLANS", 2)
+    monkeypatch.setattr("dslog.store.loader._MOST_PLANS", 2)
     with dslog.open(chain) as store:
         for path in (["B", "A"], ["A", "B"], ["C", "B"], ["B", "C"]):
             assert store.prov_query(path, 1).count == 1

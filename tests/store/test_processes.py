@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.store.connection import Connection
 from dslog.store.location import FILES
+from dslog.store.sqlite import Connection
 
 PRELUDE = """
 import os, signal, sys

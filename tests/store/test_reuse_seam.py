@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.capture.forms import read_capture
+from dslog.capture.read_capture import read_capture
+from dslog.store.hooks import Answer
+from dslog.store.lineage_store import LineageStore
 from dslog.store.records import Signature
-from dslog.store.seams import Answer
-from dslog.store.store import Store
 
 
 class Remembering:
@@ -30,7 +30,7 @@ class Remembering:
 
 @pytest.fixture
 def store():
-    with Store(":memory:", read_capture=read_capture, reuse=Remembering()) as opened:
+    with LineageStore(":memory:", read_capture=read_capture, reuse=Remembering()) as opened:
         for name in "ABC":
             opened.array(name, (4,))
         yield opened

@@ -1,4 +1,7 @@
-"""A set of cells of one array."""
+"""A set of cells of one array.
+
+Every cell of some boxes, one row each, and the columns that tables of cells have.
+"""
 
 import operator
 from collections.abc import Callable, Iterator
@@ -11,14 +14,70 @@ import pyarrow as pa
 
 from dslog.cells import boxes as algebra
 from dslog.cells import kernels
-from dslog.cells.boxes import Ints, Mask
-from dslog.cells.listing import box_columns, cell_columns, list_cells
+from dslog.cells.linear import to_flat
+from dslog.cells.merge import bounds, lexicographic_order
 from dslog.cells.target import Target
 from dslog.errors import SelectionError, ShapeError
+from dslog.types import I64, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
+
+_FLAT_BITS = 62
+
+
+def list_cells(boxes: I64) -> I64:
+    """The cells of disjoint boxes in C order, int64 (count, d).
+
+    >>> list_cells(np.array([[[1, 1], [0, 1]], [[0, 1], [5, 5]]])).tolist()
+    [[0, 5], [1, 0], [1, 1], [1, 5]]
+    """
+    d = boxes.shape[1]
+    if len(boxes) == 0 or d == 0:
+        return np.empty((len(boxes), d), np.int64)
+    low, high = bounds(boxes).T
+    extents = tuple((high - low + 1).tolist())
+    if prod(extents).bit_length() > _FLAT_BITS:
+        cells = _expand(boxes)
+        return cells[lexicographic_order(list(cells.T))]
+    # C order within the bounding box is C order within the array.
+    numbers = _expand(to_flat(boxes - low[:, None], extents)[:, None, :])[:, 0]
+    cells = np.empty((len(numbers), d), np.int64)
+    for axis in range(d - 1, 0, -1):
+        numbers, cells[:, axis] = np.divmod(numbers, extents[axis])
+    cells[:, 0] = numbers
+    cells += low
+    return cells
+
+
+def _expand(boxes: I64) -> I64:
+    """The cells of each box in turn, box by box."""
+    extents = boxes[:, :, 1] - boxes[:, :, 0] + 1
+    copies = extents.prod(axis=1)
+    row = np.repeat(np.arange(len(boxes)), copies)
+    digit = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
+    cells = boxes[row, :, 0]
+    for axis in range(boxes.shape[1] - 1, 0, -1):
+        digit, index = np.divmod(digit, extents[row, axis])
+        cells[:, axis] += index
+    cells[:, 0] += digit
+    return cells
+
+
+def cell_columns(cells: I64) -> dict[str, I64]:
+    """Columns i0, i1, ... of a table with one row per cell."""
+    return {f"i{axis}": np.ascontiguousarray(cells[:, axis]) for axis in range(cells.shape[1])}
+
+
+def box_columns(boxes: I64) -> dict[str, I64]:
+    """Columns lo0, hi0, lo1, hi1, ... of a table with one row per box."""
+    return {
+        f"{side}{axis}": np.ascontiguousarray(boxes[:, axis, number])
+        for axis in range(boxes.shape[1])
+        for number, side in enumerate(("lo", "hi"))
+    }
+
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -45,7 +104,7 @@ class CellSet:
     __slots__ = ("_boxes", "_count", "_exact", "_mask", "_shape")
 
     _shape: tuple[int, ...]
-    _boxes: Ints | None
+    _boxes: I64 | None
     _mask: Mask | None
     _count: int | None
     _exact: bool
@@ -58,7 +117,7 @@ class CellSet:
 
     @classmethod
     def _make(
-        cls, shape: tuple[int, ...], boxes: Ints | None, mask: Mask | None, exact: bool
+        cls, shape: tuple[int, ...], boxes: I64 | None, mask: Mask | None, exact: bool
     ) -> Self:
         """Wrap sorted disjoint boxes, or a mask, or both; neither is copied."""
         self = object.__new__(cls)
@@ -182,11 +241,11 @@ class CellSet:
         return self._count
 
     @property
-    def boxes(self) -> Ints:
+    def boxes(self) -> I64:
         """Disjoint inclusive boxes, int64 (k, ndim, 2), sorted by lower corner; read-only."""
         return _read_only(self._rows())
 
-    def _rows(self) -> Ints:
+    def _rows(self) -> I64:
         """The boxes; once they are known, a bitmap that takes more bytes is dropped."""
         if self._boxes is None:
             boxes = algebra.unpaint(self._bits())
@@ -234,7 +293,7 @@ class CellSet:
         """A boolean array of the shape, true on the cells; read-only."""
         return _read_only(self._bits())
 
-    def indices(self) -> Ints:
+    def indices(self) -> I64:
         """One row of indices per cell, int64 (count, ndim), in C order."""
         if self._mask is not None:
             return np.argwhere(self._mask)
@@ -267,7 +326,7 @@ class CellSet:
         Spark lists the cells from the boxes, so the driver never holds more than the boxes. The
         session is the given one, or the active one.
         """
-        from dslog.cells.spark import active_session, cells_frame
+        from dslog.cells.dataframe import active_session, cells_frame
 
         session = active_session() if session is None else session
         return cells_frame(session, self.to_arrow(boxes=True), self.ndim, listed=not boxes)
@@ -325,7 +384,7 @@ class CellSet:
         self,
         other: Self,
         on_masks: Callable[[Mask, Mask], Mask],
-        on_boxes: Callable[[Ints, Ints], Ints],
+        on_boxes: Callable[[I64, I64], I64],
     ) -> Self:
         if not isinstance(other, CellSet):
             return NotImplemented
@@ -342,11 +401,11 @@ class CellSet:
         return self._make(self._shape, boxes, None, exact)
 
 
-def _rebuild(shape: tuple[int, ...], boxes: Ints | None, mask: Mask | None, exact: bool) -> CellSet:
+def _rebuild(shape: tuple[int, ...], boxes: I64 | None, mask: Mask | None, exact: bool) -> CellSet:
     return CellSet._make(shape, boxes, mask, exact)
 
 
-def _unite(a: Ints, b: Ints) -> Ints:
+def _unite(a: I64, b: I64) -> I64:
     return algebra.normalise(np.concatenate([a, b]))
 
 
@@ -355,7 +414,7 @@ def bitmap_is_smaller(boxes: int, shape: tuple[int, ...]) -> bool:
     return boxes * _BYTES_PER_SIDE * max(len(shape), 1) > prod(shape)
 
 
-def _own(table: Ints, given: npt.ArrayLike) -> Ints:
+def _own(table: I64, given: npt.ArrayLike) -> I64:
     """The table, copied if it is still the caller's array."""
     shared = isinstance(given, np.ndarray) and np.may_share_memory(table, given)
     return table.copy() if shared else table
@@ -375,7 +434,7 @@ def _read_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     return lengths
 
 
-def _read_boxes(boxes: npt.ArrayLike, shape: tuple[int, ...]) -> Ints:
+def _read_boxes(boxes: npt.ArrayLike, shape: tuple[int, ...]) -> I64:
     table = np.asarray(boxes)
     if table.size == 0 and table.ndim == 1:
         table = np.empty((0, len(shape), 2), np.int64)

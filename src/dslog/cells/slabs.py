@@ -9,19 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dslog.cells.merging import Ints, lexicographic_order, merge_axis
+from dslog.cells.merge import lexicographic_order, merge_axis
+from dslog.types import I64
 
 
 @dataclass(frozen=True, slots=True)
 class Slabs:
     """Pieces of boxes, the slab each lies in, and the row of the box it was cut from."""
 
-    pieces: Ints
-    slab: Ints
-    source: Ints
+    pieces: I64
+    slab: I64
+    source: I64
 
 
-def cut(boxes: Ints, groups: Ints, limit: int) -> Slabs | None:
+def cut(boxes: I64, groups: I64, limit: int) -> Slabs | None:
     """Cut boxes at the edges of their own group only; None if that takes more than `limit` pieces.
 
     Groups are small non-negative integers, one per box.
@@ -45,7 +46,7 @@ def cut(boxes: Ints, groups: Ints, limit: int) -> Slabs | None:
     return Slabs(pieces, slab, source)
 
 
-def _number_edges(slab: Ints, low: Ints, past: Ints) -> tuple[Ints, Ints]:
+def _number_edges(slab: I64, low: I64, past: I64) -> tuple[I64, I64]:
     """The rank of every (slab, edge) among the distinct ones, and the edges by rank."""
     slabs = np.concatenate([slab, slab])
     edges = np.concatenate([low, past])
@@ -58,12 +59,12 @@ def _number_edges(slab: Ints, low: Ints, past: Ints) -> tuple[Ints, Ints]:
     return number, edges[new]
 
 
-def unite(slabs: Slabs) -> Ints:
+def unite(slabs: Slabs) -> I64:
     """Disjoint boxes of all pieces: merge intervals on the last axis within each slab."""
     return merge_axis(slabs.pieces, slabs.pieces.shape[1] - 1)
 
 
-def gaps(slabs: Slabs, hole: npt.NDArray[np.bool_]) -> Ints:
+def gaps(slabs: Slabs, hole: npt.NDArray[np.bool_]) -> I64:
     """What the holes leave of their slab's outer box.
 
     `hole` marks the source rows that are holes. Each slab has exactly one outer piece, and its

@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from dslog.cells.boxes import Ints
 from dslog.errors import SelectionError
+from dslog.types import I64
 
 _INT64_MAX = 2**63 - 1
 
@@ -64,7 +64,7 @@ class Target:
             way = f"give integers, slices, a boolean mask or a CellSet ({self.example()})"
         raise SelectionError(f"{_short(value)} is no index into {self}: {way}.")
 
-    def check_range(self, indices: npt.NDArray[Any], axis: int) -> Ints:
+    def check_range(self, indices: npt.NDArray[Any], axis: int) -> I64:
         """Integers of any type and shape as int64, if all are indices of the axis."""
         length = self.shape[axis]
         if indices.size:

@@ -1,9 +1,18 @@
-"""Options that several commands take."""
+"""Options that several commands take.
+
+The store a command works on.
+"""
 
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from dslog.errors import StoreError
+
+if TYPE_CHECKING:
+    from dslog.capture.store import Store
 
 
 class Engine(StrEnum):
@@ -17,7 +26,7 @@ class Engine(StrEnum):
 EngineOption = Annotated[
     Engine, typer.Option(help="Where to run: in this process, on Spark, or whichever suits.")
 ]
-Path = Annotated[
+ArrayPath = Annotated[
     list[str],
     typer.Argument(metavar="ARRAY", help="Arrays along the path, the one asked about first."),
 ]
@@ -50,3 +59,15 @@ def limited(limit: int | None, total: int, default: int = 20) -> int:
     """
     chosen = default if limit is None else limit
     return min(chosen, total) if chosen else total
+
+
+StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="A store's directory.")]
+
+
+def open_existing(path: Path, mode: Literal["a", "r"] = "r") -> "Store":
+    """Open a store that is there, for reading unless asked otherwise; a typo must not make one."""
+    from dslog.capture.store import open_store
+
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        raise StoreError(f"there is no store at {path}. Make one: dslog init {path}")
+    return open_store(path, mode)

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from dslog.types import Floats
+
 if TYPE_CHECKING:
     from dslog.cells.cellset import CellSet
 
-Floats = npt.NDArray[np.float64]
 
 WIDTH, HEIGHT = 60, 18
 """Characters a picture may take."""

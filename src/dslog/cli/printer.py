@@ -2,16 +2,24 @@
 
 A command returns a :class:`Report` and never prints. Which :class:`Printer` shows it is decided
 once, by ``--json``; so every command has both forms and neither can say more than the other.
+
+Tables for people: no lines, a heading, columns that fold rather than vanish.
+
+Sizes and limits in words.
 """
 
 import json
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import indent
 from typing import TextIO
 
 from rich.console import Console, RenderableType
+from rich.table import Table
 from rich.text import Text
+
+from dslog.cells.text import counted
 
 _PIPE_WIDTH = 1000  # columns where nobody's window wraps the lines
 
@@ -108,3 +116,65 @@ def _one_line(error: BaseException) -> str:
 def _write_json(value: Mapping[str, object], stream: TextIO) -> None:
     stream.write(json.dumps(value, ensure_ascii=False) + "\n")
     stream.flush()
+
+
+def facts(pairs: Mapping[str, str]) -> Table:
+    """Return a table of names and values without a heading."""
+    table = _bare(show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in pairs.items():
+        table.add_row(Text(name), Text(value))
+    return table
+
+
+def listing(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[str] = ()
+) -> Table:
+    """Return a table with a heading; the columns named in ``numbers`` are flush right."""
+    table = _bare(show_header=True)
+    right = set(numbers)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(value) for value in row))
+    return table
+
+
+def indented(text: str) -> Text:
+    """Return lines moved to the right."""
+    return Text(indent(text, "  "))
+
+
+def _bare(*, show_header: bool) -> Table:
+    return Table(
+        box=None, show_header=show_header, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0)
+    )
+
+
+_UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB")
+
+
+def size_text(nbytes: int) -> str:
+    """Return a number of bytes with a unit that keeps it short.
+
+    >>> size_text(1), size_text(999), size_text(1500), size_text(123456789)
+    ('1 byte', '999 bytes', '1.5 KB', '123 MB')
+    """
+    if nbytes < 1000:
+        return counted(nbytes, "byte")
+    value = float(nbytes)
+    for unit in _UNITS:
+        if value < 1000 or unit == _UNITS[-1]:
+            break
+        value /= 1000
+    return f"{value:.1f} {unit}" if value < 99.5 else f"{value:.0f} {unit}"
+
+
+def more_text(shown: int, total: int, what: str) -> str:
+    """Say what a limit left out; ``""`` when nothing.
+
+    >>> more_text(20, 1024, "boxes")
+    '20 of 1,024 boxes shown; --limit 0 shows all'
+    """
+    return "" if shown >= total else f"{shown:,} of {total:,} {what} shown; --limit 0 shows all"

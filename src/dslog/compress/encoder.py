@@ -12,19 +12,18 @@ from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from dslog.compress.factors import factorise
 from dslog.compress.folds import fold
 from dslog.compress.kernels import each_once, linear_column
 from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.errors import DslogError, ShapeError
-from dslog.lineage.factor import Factor, Shape, Term, whole
+from dslog.lineage.factor import Factor, Term, whole
 from dslog.lineage.lineage import Lineage, Orientation
 from dslog.lineage.table import Table, concat
 from dslog.relation.relation import linear_strides, read
+from dslog.types import I64, Shape
 
-I64 = npt.NDArray[np.int64]
 Method = Literal["auto", "provrc", "factors", "folds"]
 _MANY = 1 << 16
 _ENOUGH = 2  # rows that no other form would beat

@@ -21,8 +21,8 @@ from dslog.compress.row_kernels import uses_ref
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.row_kernels import is_constant
 from dslog.lineage.table import Table
+from dslog.types import I64
 
-I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 Group = tuple[int, ...]  # axes: output j is j, input i is l + i
 _MOST_TERMS = 8

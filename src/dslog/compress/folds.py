@@ -8,12 +8,10 @@ alone needs a row per cell of an axis. Folding repeats over folded rows, for nes
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dslog.compress import row_kernels
 from dslog.lineage.table import Table
 
-I64 = npt.NDArray[np.int64]
 _LEAST = 3  # two rows are always "in progression": folding them saves nothing
 _LEAST_OF_MANY = 8  # in a long table short progressions are chance, and a folded row is wider
 _MANY = 1 << 10

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-I64 = npt.NDArray[np.int64]
+from dslog.types import I64
+
 I8 = npt.NDArray[np.int8]
 
 SORTED, UNSORTED, SEVERAL, SCATTERED = 0, 1, 2, 3

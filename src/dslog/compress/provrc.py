@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.compress import kernels, row_kernels
-from dslog.lineage.columns import ColumnTable
+from dslog.lineage.column_table import ColumnTable
 from dslog.lineage.row_kernels import is_constant
 from dslog.lineage.table import Table
 from dslog.relation.relation import sort_unique
+from dslog.types import I64
 
-I64 = npt.NDArray[np.int64]
 I8 = npt.NDArray[np.int8]
 _KEY_LIMIT = float(1 << 62)
 _FEW = 64  # rows that are kept as readable text

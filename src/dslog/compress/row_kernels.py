@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-I64 = npt.NDArray[np.int64]
+from dslog.types import I64
 
 _LOOK = 64
 

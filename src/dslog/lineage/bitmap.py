@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
-from dslog.lineage.factor import Factor, Shape, Term
+from dslog.lineage.factor import Factor, Term
 from dslog.lineage.table import Linear, Table
+from dslog.types import I64, Mask, Shape
 
-I64 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 _FEW_ROWS = 256  # rows that are applied one by one
 _MOST_SHIFTS = 64  # shifted copies that one row may need
 _MOST_PAIRS = 1 << 23

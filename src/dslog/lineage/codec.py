@@ -13,10 +13,12 @@ A table of many rows goes to a blob instead, with one column per attribute that 
 ``b0``, ``a0``; widths ``b0w``, ``a0w``; refs ``a0r``; fold counts ``n0`` and steps ``s0b0``.
 Constants stay in the header, and so do output cells that are simply all cells in C order
 (``"cells":"all"``) or that follow each other without a gap (``"cells":"next"``). How each column is
-written stands under ``"w"`` (see ``dslog.lineage.bits``).
+written stands under ``"w"`` (see ``dslog.lineage.column_code``).
 
 Between the two, columns that take at most a few KB stay in the header as packed bits, ``"p"``:
 no file to write or to open, and less than half of what rows would take.
+
+Blobs as Parquet files.
 """
 
 from __future__ import annotations
@@ -24,26 +26,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from os import PathLike
+from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from dslog.lineage.bits import (
-    Spec,
-    decode_column,
-    decode_text,
-    encode_column,
-    encode_text,
-)
-from dslog.lineage.columns import ColumnTable
-from dslog.lineage.factor import Factor, Shape, Term
+from dslog.lineage.column_code import Spec, decode_column, decode_text, encode_column, encode_text
+from dslog.lineage.column_table import ColumnTable
+from dslog.lineage.factor import Factor, Term
 from dslog.lineage.row_kernels import all_cells, gapless, is_constant, varying
 from dslog.lineage.table import Table, axis_columns
+from dslog.types import I64, Json, Shape
 
-I64 = npt.NDArray[np.int64]
-Json = Any
 _READABLE_ROWS = 16  # always written as rows
 _INLINE_BYTES = 1 << 11  # packed columns that live in the header; as a file they take more
 _EVERY_ROW = 1 << 32
@@ -365,3 +361,23 @@ def _decode_columns(
         for j in range(l):
             columns.pop(f"b{j}")
     return ColumnTable(l, m, n, columns, sizes if cells == "all" else None)
+
+
+def write_blob(
+    table: pa.Table, where: str | PathLike[str] | IO[bytes], codec: str = "zstd"
+) -> None:
+    """Write a blob as Parquet; byte planes are squeezed, bit-packed columns are not."""
+    pq.write_table(
+        table,
+        where,
+        compression={f.name: codec if "." in f.name else "none" for f in table.schema},
+        use_dictionary=False,
+        write_statistics=False,
+        store_schema=False,
+    )
+
+
+def read_blob(where: str | PathLike[str] | IO[bytes]) -> pa.Table:
+    """Read a blob."""
+    # a dataset, which read_table would make, costs more than a small file
+    return pq.ParquetFile(where).read(use_threads=False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dslog.lineage.factor import Factor, Shape, Term
+from dslog.lineage.factor import Factor, Term
+from dslog.types import Shape
 
 _SHOWN = 8
 

@@ -15,20 +15,17 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from dslog.cells.cellset import CellSet
 from dslog.errors import ShapeError
 from dslog.lineage.bitmap import apply_bitmap
-from dslog.lineage.codec import Json, encode_terms
+from dslog.lineage.codec import encode_terms, write_blob
 from dslog.lineage.describe import describe_terms
-from dslog.lineage.expand import expand_terms
-from dslog.lineage.factor import Shape, Term, join_term, whole
-from dslog.lineage.parquet import write_blob
+from dslog.lineage.factor import Term, expand_terms, join_term, whole
 from dslog.lineage.table import Table
+from dslog.types import I64, Json, Shape
 
-I64 = npt.NDArray[np.int64]
 Orientation = Literal["backward", "forward"]
 INLINE_ROWS = 64  # a table of at most this many rows lives in the header
 _FEW_ROWS = 256

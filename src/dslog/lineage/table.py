@@ -19,12 +19,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dslog.lineage.index import IntervalIndex, scan
+from dslog.lineage.interval_index import IntervalIndex, scan
 from dslog.lineage.row_kernels import expand_rows, linear_rows, plain_bounds, row_sizes
+from dslog.types import I64
 
-I64 = npt.NDArray[np.int64]
 Linear = tuple[I64 | None, I64]
 """C-order positions of the output and of the input cell of each pair; None: 0, 1, 2 and so on."""
 

@@ -1,9 +1,9 @@
 """Run a plan: theta-join, project, merge, next step (paper section V).
 
 The cells of each step are one :class:`CellSet`, merged by construction, unless an engine keeps
-them (:mod:`dslog.query.follow`). With ``merge=False`` the boxes a join gives are handed on as they
-are, overlaps and all, which is the paper's NoMerge: the same cells in the end, often far more boxes
-on the way.
+them (:mod:`dslog.query.follower`). With ``merge=False`` the boxes a join gives are handed on as
+they are, overlaps and all, which is the paper's NoMerge: the same cells in the end, often far more
+boxes on the way.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dslog.cells.cellset import CellSet
 from dslog.lineage.lineage import Lineage
 from dslog.query.edges import Direction
-from dslog.query.follow import Cells, Load, follow, gather, trace, unite
+from dslog.query.follower import Cells, Load, follow, gather, trace, unite
 from dslog.query.graph import Walk
 from dslog.query.plan import Plan, Step
 

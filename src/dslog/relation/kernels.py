@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-I64 = npt.NDArray[np.int64]
+from dslog.types import I64
 
 
 @njit(cache=True)

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from dslog.errors import RelationError
 from dslog.relation.kernels import distinct_rows, linear_keys, out_of_range
+from dslog.types import I64
 
-I64 = npt.NDArray[np.int64]
 _KEY_LIMIT = 1 << 62
 
 

@@ -11,32 +11,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dslog.compress.encoder import compress
 from dslog.errors import DslogError
 from dslog.lineage.lineage import Lineage
-from dslog.reuse.expressions import Shape, Sizes
+from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form
-from dslog.reuse.generalise import generalise
-from dslog.reuse.keys import variants
-from dslog.reuse.knowledge import GEN, PERMANENT, General
+from dslog.reuse.formula import describe
+from dslog.reuse.key import variants
+from dslog.reuse.learner import generalise
 from dslog.reuse.library import read_library
-from dslog.reuse.stats import describe
+from dslog.reuse.signature import GEN, PERMANENT, General
 from dslog.store.arguments import canonical_args
+from dslog.store.lineage_store import LineageStore
 from dslog.store.records import Signature, SignatureInfo
-from dslog.store.store import Store
+from dslog.types import Shape
 
-Json = Any
 FORMAT = 1
 
 Describe = Callable[..., tuple[Sequence[Shape], Sequence[object]]]
 """From input shapes to output shapes and captures, one per (output, input) pair."""
 
 
-def export_signatures(store: Store, path: str | PathLike[str]) -> int:
+def export_signatures(store: LineageStore, path: str | PathLike[str]) -> int:
     """Write the permanent formulas of a store to a file and return how many there are."""
     entries = []
     for signature in store.signatures():
@@ -49,7 +48,7 @@ def export_signatures(store: Store, path: str | PathLike[str]) -> int:
     return len(entries)
 
 
-def import_signatures(store: Store, path: str | PathLike[str]) -> int:
+def import_signatures(store: LineageStore, path: str | PathLike[str]) -> int:
     """Take formulas from a file into a store and return how many were new.
 
     What the store found out by itself stays as it is.
@@ -85,7 +84,7 @@ def _check(signature: Signature) -> None:
 
 
 def teach(
-    store: Store,
+    store: LineageStore,
     name: str,
     describe_call: Describe,
     shapes: Sequence[Sequence[Shape]],

@@ -12,15 +12,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
-from dslog.reuse.expressions import Sizes, compiled
-from dslog.reuse.same import same_lineages
+from dslog.algebra.equal import same_lineages
+from dslog.reuse.expression import Sizes, compiled
 from dslog.reuse.scope import Pattern, Scope, pattern, unseen_pattern
 from dslog.reuse.skeleton import Lineages, build, parts
-from dslog.reuse.solve import EXTRA_CALLS
+from dslog.reuse.solver import EXTRA_CALLS
+from dslog.types import Json
 
-Json = Any
 _NAMES = re.compile(r"[iox]\d+(?:_\d+)?")
 _MOST_SEEN = 16
 _TRUSTED = 1_000_000

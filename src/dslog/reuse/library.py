@@ -15,14 +15,12 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Any
 
 from dslog.reuse.form import Form
-from dslog.reuse.keys import read_key
-from dslog.reuse.knowledge import GEN, PERMANENT, General
+from dslog.reuse.key import read_key
+from dslog.reuse.signature import GEN, PERMANENT, General
 from dslog.store.records import Signature
-
-Json = Any
+from dslog.types import Json
 
 PREFIX = "numpy."
 SOURCE = "library"

@@ -33,7 +33,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
-from dslog.reuse.expressions import Sizes
+from dslog.reuse.expression import Sizes
 
 Pattern = tuple[int, ...]
 Reaches = frozenset[tuple[int, str, int]]

@@ -12,16 +12,16 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
-from dslog.reuse.expressions import Shape, Sizes, product
+from dslog.reuse.expression import Sizes, product
+from dslog.types import Json, Shape
 
-Json = Any
 Lineages = tuple[Lineage | None, ...]
 """One per (output, input) pair, outputs outermost; None where nothing contributes."""
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -21,7 +20,8 @@ from dslog.errors import DslogError, StoreError, did_you_mean
 from dslog.lineage.lineage import Lineage
 from dslog.relation.relation import column_names
 from dslog.sql.pairs import pairs_within
-from dslog.sql.tables import (
+from dslog.sql.pushdown import Condition, cells_window, condition, rows_window
+from dslog.sql.table_kinds import (
     ARRAYS,
     KINDS,
     LINEAGES,
@@ -32,14 +32,11 @@ from dslog.sql.tables import (
     rows_batches,
     rows_schema,
 )
-from dslog.sql.window import Condition, cells_window, condition, rows_window
+from dslog.store.body import StoredLineage
 from dslog.store.files import Files
-from dslog.store.seams import Pair
-from dslog.store.store import Store
-from dslog.store.stored import StoredLineage
-
-I64 = npt.NDArray[np.int64]
-Shape = tuple[int, ...]
+from dslog.store.hooks import Pair
+from dslog.store.lineage_store import LineageStore
+from dslog.types import I64, Shape
 
 _CATALOG = {"arrays": ARRAYS, "operations": OPERATIONS, "lineages": LINEAGES}
 _UNIT_ROWS = 1 << 20
@@ -49,7 +46,7 @@ _PARTITION_ROWS = 1 << 18
 class DslogSource(DataSource):
     """A store, or the lineage between two of its arrays.
 
-    Options: ``path`` of the store; ``kind``, one of those in ``dslog.sql.tables``, by default
+    Options: ``path`` of the store; ``kind``, one of those in ``dslog.sql.table_kinds``, by default
     "pairs"; ``out`` and ``in``, the two arrays, for "pairs" and "rows".
     """
 
@@ -96,8 +93,8 @@ class DslogSource(DataSource):
             lineages = tuple(store.stored(out, in_))
             return self.reads_lineage(self._kind, *_shapes(store, out, in_), lineages)
 
-    def _open(self) -> Store:
-        return Store(self.options["path"], "r", read_capture=_read_only)
+    def _open(self) -> LineageStore:
+        return LineageStore(self.options["path"], "r", read_capture=_read_only)
 
 
 class CatalogReader(DataSourceReader):
@@ -225,7 +222,7 @@ def _condition(one: Filter) -> Condition | None:
     return condition(type(one).__name__, column[0], one.value)
 
 
-def _shapes(store: Store, out: str, in_: str) -> tuple[Shape, Shape]:
+def _shapes(store: LineageStore, out: str, in_: str) -> tuple[Shape, Shape]:
     store.stored(out, in_)  # an unknown name is an error that says what is known
     shapes = {array.name: array.shape for array in store.arrays()}
     return shapes[out], shapes[in_]

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from dslog.lineage.factor import Factor, Shape, Term
+from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
 from dslog.relation.relation import sort_unique
-
-I64 = npt.NDArray[np.int64]
+from dslog.types import I64, Shape
 
 MOST_PAIRS = 1 << 20
 

@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from dslog.query.edges import Edge
-from dslog.store.records import ArrayInfo, Body, LineageInfo, Operation, Shape, Signature
+from dslog.store.records import ArrayInfo, Body, LineageInfo, Operation, Signature
+from dslog.types import Shape
 
 
 class Transaction(Protocol):

@@ -21,7 +21,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from dslog.errors import CorruptError, StoreError
-from dslog.lineage.serial import read_blob, write_blob
+from dslog.lineage.packed import read_blob, write_blob
 from dslog.store.records import FileRecord
 
 _CHUNK = 1 << 20

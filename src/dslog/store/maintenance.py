@@ -4,20 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dslog.errors import DslogError, StoreError
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
+from dslog.store.body import StoredLineage, check_shapes
 from dslog.store.catalog import Catalog
-from dslog.store.content import check_shapes
 from dslog.store.files import Files
-from dslog.store.records import ArrayInfo, LineageInfo, Shape
-from dslog.store.seams import Pair
-from dslog.store.stored import StoredLineage
-
-Ints = npt.NDArray[np.int64]
+from dslog.store.hooks import Pair
+from dslog.store.records import ArrayInfo, LineageInfo
+from dslog.types import I64, Shape
 
 GRACE = 3600.0
 """Seconds for which a file without a row may belong to a writer that has yet to commit."""
@@ -125,7 +122,7 @@ def _inside(lineage: Lineage) -> bool:
     )
 
 
-def _table_inside(table: Table, out_sizes: Ints, in_sizes: Ints) -> bool:
+def _table_inside(table: Table, out_sizes: I64, in_sizes: I64) -> bool:
     """Whether every cell of every row lies inside.
 
     Every column is linear in the turns of a fold, so its least and greatest values are at the
@@ -152,14 +149,14 @@ def _table_inside(table: Table, out_sizes: Ints, in_sizes: Ints) -> bool:
     )
 
 
-def _least(columns: Ints, count: Ints) -> Ints:
+def _least(columns: I64, count: I64) -> I64:
     """Return the least value over a fold's turns; ``columns[:, 0]`` start, the others step."""
-    reach: Ints = np.minimum(columns[:, 1:] * (count - 1)[:, :, None], 0)
-    least: Ints = columns[:, 0] + reach.sum(axis=1)
+    reach: I64 = np.minimum(columns[:, 1:] * (count - 1)[:, :, None], 0)
+    least: I64 = columns[:, 0] + reach.sum(axis=1)
     return least
 
 
-def _sizes(factor: Factor, shape: Shape, *, out: bool) -> Ints:
+def _sizes(factor: Factor, shape: Shape, *, out: bool) -> I64:
     axes, flat = (factor.out_axes, factor.out_flat) if out else (factor.in_axes, factor.in_flat)
     sizes = np.array([shape[axis] for axis in axes], np.int64)
     return np.array([sizes.prod()], np.int64) if flat else sizes

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-Shape = tuple[int, ...]
+from dslog.types import Shape
 
 
 @dataclass(frozen=True, slots=True)

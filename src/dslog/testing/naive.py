@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-I64 = npt.NDArray[np.int64]
+from dslog.types import I64
+
 Cell = tuple[int, ...]
 Pairs = set[tuple[Cell, Cell]]
 

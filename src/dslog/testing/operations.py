@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-I64 = npt.NDArray[np.int64]
-Shape = tuple[int, ...]
+from dslog.types import I64, Shape
+
 Case = tuple[I64, Shape, Shape]
 
 

@@ -6,11 +6,10 @@ import itertools
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import strategies as st
 
-I64 = npt.NDArray[np.int64]
-Shape = tuple[int, ...]
+from dslog.types import I64, Shape
+
 Case = tuple[I64, Shape, Shape]  # relation, output shape, input shape
 
 

@@ -19,7 +19,7 @@ import pytest
 from dslog.capture.numpy import rules  # noqa: F401  registers them
 from dslog.capture.numpy.call import Call
 from dslog.capture.numpy.registry import REGISTRY
-from dslog.capture.numpy.tracer import trace
+from dslog.capture.numpy.trace import trace
 from dslog.lineage.lineage import Lineage
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy_oracles import capture, influence, make_call, pairs_of
 
-from dslog.capture.numpy.coverage import UNCAPTURED, WRITES, public_functions, table
+from dslog.capture.numpy.function_table import UNCAPTURED, WRITES, public_functions, table
 from dslog.capture.numpy.registry import KINDS, REGISTRY
 
 ROOT = Path(__file__).parents[3]

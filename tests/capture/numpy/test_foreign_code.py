@@ -8,8 +8,8 @@ import pytest
 from numpy_oracles import influence, make_call
 
 import dslog
+from dslog.capture.numpy.array import TrackedArray
 from dslog.capture.numpy.foreign import foreign
-from dslog.capture.numpy.tracked import TrackedArray
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

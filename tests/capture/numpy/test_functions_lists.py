@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy_oracles import apart, case, check, contains, floats, make_call
 
+from dslog.algebra.product import matched
 from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.patterns import matched
 
 X = floats(3, 4)
 CASES = [

@@ -9,7 +9,7 @@ import pytest
 from numpy_oracles import Case, capture, make_call, pairs_of
 
 import dslog
-from dslog.capture.numpy.tracked import TrackedArray
+from dslog.capture.numpy.array import TrackedArray
 
 MODULES = [
     "test_functions_elementwise",

@@ -8,9 +8,9 @@ from hypothesis.extra import numpy as hnp
 from tracked_shadow import assert_same, cell, cells, sources
 
 import dslog
-from dslog.capture.numpy.indexing import lineage_of_item, plan_key
-from dslog.capture.numpy.strided import lineage_of_view, place, positions, view_lineage
-from dslog.capture.numpy.writes import assigned, slab
+from dslog.capture.numpy.index import lineage_of_item, plan_key
+from dslog.capture.numpy.overwrite import assigned, slab
+from dslog.capture.numpy.view import lineage_of_view, place, positions, view_lineage
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=1, max_side=4)
 

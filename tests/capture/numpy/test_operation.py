@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from tracked_shadow import cell, cells
 
 import dslog
-from dslog.capture.numpy import compose as composing
-from dslog.capture.numpy.affine import as_affine, multiply
-from dslog.capture.numpy.compose import Pairs, as_lineage, compose, count, join, to_pairs, union
-from dslog.capture.numpy.rows import combine_rows
-from dslog.capture.numpy.structured import affine, all_to_all, identity, same_order
+from dslog.algebra import compose as composing
+from dslog.algebra.affine import affine, all_to_all, as_affine, identity, multiply, same_order
+from dslog.algebra.compose import as_lineage, combine_rows, compose, count, join, to_pairs, union
+from dslog.algebra.positions import Pairs
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
 

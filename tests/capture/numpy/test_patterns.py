@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy_oracles import pairs_of
 
-from dslog.capture.numpy import patterns_axis as axis
-from dslog.capture.numpy.arrange import arrange, union
-from dslog.capture.numpy.call import Call
-from dslog.capture.numpy.patterns import (
+from dslog.algebra import axis
+from dslog.algebra.product import (
     elementwise,
     flat,
     flat_identity,
@@ -25,6 +23,9 @@ from dslog.capture.numpy.patterns import (
     read,
     row,
 )
+from dslog.algebra.union import union
+from dslog.capture.numpy.arrange import arrange
+from dslog.capture.numpy.call import Call
 from dslog.cells.cellset import CellSet
 from dslog.lineage.lineage import Lineage
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy_oracles import apart, floats, influence, make_call, pairs_of, written_out
 
-from dslog.capture.numpy import tracer
-from dslog.capture.numpy.tracer import Cell, cells_of, trace, values_of
+from dslog.capture.numpy import trace as tracer
+from dslog.capture.numpy.trace import Cell, cells_of, trace, values_of
 
 X = floats(3, 4)
 

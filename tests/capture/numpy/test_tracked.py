@@ -10,8 +10,8 @@ import pytest
 from tracked_shadow import backward, cell, cells
 
 import dslog
-from dslog.capture.numpy.creation import LIKE
-from dslog.capture.numpy.state import Tracked
+from dslog.capture.numpy.handlers import LIKE
+from dslog.capture.numpy.memory import Tracked
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from tracked_shadow import cell, cells
 
 import dslog
-from dslog.capture.numpy import session as session_module
+from dslog.capture import recorder as session_module
 from dslog.store.sqlite import SqliteTransaction
 
 

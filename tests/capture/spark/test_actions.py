@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from table_checks import check, plain
 
 import dslog
@@ -78,7 +78,7 @@ def test_frames_without_a_plan(store):
         columns = ()
         sparkSession = None  # noqa: N815
 
-    from dslog.capture.spark.java import jvm_of
+    from dslog.capture.spark.plan_reader import jvm_of
 
     with pytest.raises(EngineError, match="classic Spark session"):
         jvm_of(Connected())

@@ -2,7 +2,7 @@
 
 import pytest
 from naive_tables import computed
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from table_checks import check, plain, relation, same_rows
 
 from dslog.errors import CaptureError

@@ -4,10 +4,10 @@ import re
 
 import pytest
 from naive_tables import chosen, grouped, joined
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from table_checks import NAMES, check, plain, relation, same_rows
 
-from dslog.capture.spark import rows as trail_rows
+from dslog.capture.spark import row_id as trail_rows
 from dslog.errors import CaptureError
 
 K, X, Y, L = range(4)
@@ -248,7 +248,8 @@ def test_drop_duplicates(store, orders, names, orders_df, rows):
 
 def test_many_groups(store, spark):
     """More groups than a task takes, in several partitions."""
-    from dslog.capture.spark import grouping, numbering
+    from dslog.capture.spark import row_groups as grouping
+    from dslog.capture.spark import row_id as numbering
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numbering, "PER_BUCKET", 100)

@@ -2,7 +2,7 @@
 
 import pytest
 from naive_tables import chosen, joined
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from table_checks import NAMES, check, plain, relation, same_rows
 
 from dslog.errors import CaptureError

@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 from naive_tables import grouped, identity
 from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 import dslog
-from dslog.capture.spark import outlet
-from dslog.capture.spark.spine import compress_function
+from dslog.capture.spark import row_trace as outlet
+from dslog.capture.spark.row_pass import compress_function
 
 COUNT = 3000
 

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from table_checks import plain, same_rows
 
 from dslog.errors import CaptureError

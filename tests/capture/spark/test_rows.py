@@ -4,7 +4,7 @@ import math
 
 import pytest
 from naive_tables import chosen, identity, sorted_rows
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from table_checks import check, frame_of, plain, relation, same_rows
 
 from dslog.errors import CaptureError

@@ -5,15 +5,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from naive_tables import grouped
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, MapType, StringType, StructType
 from table_checks import relation, same_rows
 
 import dslog
-from dslog.capture.spark import grouping
-from dslog.capture.spark.coding import has_hash
-from dslog.capture.spark.footers import rows_by_footers
-from dslog.capture.spark.ordering import count_partitions, with_ids
+from dslog.capture.spark import row_groups as grouping
+from dslog.capture.spark.row_pass import has_hash
+from dslog.capture.spark.source import count_partitions, rows_by_footers, with_ids
 
 
 def counted(df):

@@ -2,7 +2,7 @@
 
 import pytest
 from pyspark.sql import Window
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from table_checks import same_rows
 
 K, X, Y, L = range(4)

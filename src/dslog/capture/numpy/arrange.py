@@ -5,28 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dslog.capture.numpy.call import Array, Call, Lineages
-from dslog.capture.numpy.compose import as_lineage, compose
-from dslog.capture.numpy.patterns import part, product, row
-from dslog.lineage.factor import Term
+from dslog.algebra.compose import as_lineage, compose
+from dslog.algebra.product import part, product, row
+from dslog.algebra.union import union
+from dslog.capture.numpy.call import Call, Lineages
 from dslog.lineage.lineage import Lineage
+from dslog.types import Array
 
 Argument = tuple[Any, Lineage | None]
 Path = tuple[int, ...]
-
-
-def union(*lineages: Lineage) -> Lineage:
-    """Return the pairs that are in any of some lineages over the same shapes."""
-    first = lineages[0]
-    terms: list[Term] = []
-    for one in lineages:
-        terms += [t for t in one.terms if not any(_same(t, other) for other in terms)]
-    exact = all(one.exact for one in lineages)
-    return Lineage(first.out_shape, first.in_shape, tuple(terms), exact=exact)
-
-
-def _same(a: Term, b: Term) -> bool:
-    return len(a) == len(b) and all(x is y or x == y for x, y in zip(a, b, strict=True))
 
 
 def arrange(call: Call, *per_output: Iterable[Argument]) -> Lineages | None:

@@ -1,23 +1,250 @@
-"""Run a numpy call on plain values, then give its results their place in the lineage graph."""
+"""Run a numpy call on plain values, then give its results their place in the lineage graph.
+
+The results of a call: arrays inside tuples and lists, taken out and put back.
+
+``where=``: cells that a call leaves alone, or passes over.
+
+Of an elementwise call, cells whose mask is False keep what the output held before. Of a reduction,
+input cells whose mask is False do not contribute. A tracked mask contributes wherever it is read.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from dslog.capture.numpy.arguments import describe
-from dslog.capture.numpy.call import Array, Call, Lineages, short_name, signature_of
-from dslog.capture.numpy.inputs import Inputs
-from dslog.capture.numpy.masking import Masked, Masking
-from dslog.capture.numpy.recall import Found
-from dslog.capture.numpy.results import Placing, rebuild, results_of, scalars_of
-from dslog.capture.numpy.session import Session
-from dslog.capture.numpy.state import Tracked, memory_of, node_of, plain_of
+from dslog.algebra.affine import affine
+from dslog.algebra.positions import pairs_of_cells
+from dslog.algebra.union import restrict, unite
+from dslog.capture.numpy.call import Call, Lineages, describe, short_name, signature_of
+from dslog.capture.numpy.call_reuse import Found
+from dslog.capture.numpy.memory import (
+    Inputs,
+    Memory,
+    Tracked,
+    memory_of,
+    node_of,
+    plain_of,
+    recorder_of,
+    wrap_root,
+    wrap_view,
+    write_view,
+)
+from dslog.capture.numpy.node import Node
+from dslog.capture.numpy.overwrite import identity_on
+from dslog.capture.numpy.view import is_view
+from dslog.capture.recorder import Session
+from dslog.cells.boxes import unpaint
+from dslog.compress.encoder import compress
+from dslog.lineage.lineage import Lineage
+from dslog.store.commit import Hit
+from dslog.types import Array, Mask, Shape
+
+Row = tuple[Lineage | None, ...]
+
+
+def results_of(result: Any) -> list[Array]:
+    """Return the arrays and scalars in a result, in order, all of them as plain arrays.
+
+    Subclasses of ndarray, and anything else, are not results we could track.
+    """
+    if type(result) is np.ndarray:
+        return [result]
+    if isinstance(result, np.generic):
+        return [np.asarray(result)]
+    if isinstance(result, tuple | list):
+        return [array for item in result for array in results_of(item)]
+    return []
+
+
+def rebuild(result: Any, arrays: Iterator[Any]) -> Any:
+    """Return a result with its arrays and scalars replaced, in the order of ``results_of``."""
+    if type(result) is np.ndarray or isinstance(result, np.generic):
+        return next(arrays)
+    if isinstance(result, tuple | list):
+        items = [rebuild(item, arrays) for item in result]
+        if isinstance(result, tuple) and hasattr(result, "_fields"):
+            return type(result)(*items)
+        return type(result)(items)
+    return result
+
+
+def scalars_of(result: Any) -> list[bool]:
+    """Say for each of ``results_of`` whether it is a scalar."""
+    if type(result) is np.ndarray:
+        return [False]
+    if isinstance(result, np.generic):
+        return [True]
+    if isinstance(result, tuple | list):
+        return [scalar for item in result for scalar in scalars_of(item)]
+    return []
+
+
+@dataclass(slots=True)
+class Placing:
+    """Gives results their nodes and memory, around the moment when the call is recorded."""
+
+    name: str
+    session: Session
+    kind: type[Tracked]
+    base: str
+    inputs: Inputs
+    hit: Hit | None = None
+    made: list[Node] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+
+    def prepare(self, output: Array, row: Row, *, scalar: bool) -> Callable[[], Any]:
+        """Make the node of a new array; what is returned makes the array, once recorded."""
+        for array, plain in zip(self.inputs.arrays, self.inputs.plains, strict=True):
+            if output is plain:
+                return partial(_same_result, array)
+        node = recorder_of(self.session).node(output.shape, f"{self.base}.{self.name}", self.base)
+        self._add(node, row)
+        for array, plain in zip(self.inputs.arrays, self.inputs.plains, strict=True):
+            memory = memory_of(array)
+            if memory is not None and not scalar and is_view(output, plain):
+                return partial(wrap_view, self.kind, output, memory, node)
+        memory = Memory(output, node, self.session, keep=self._keeps())
+        return partial(wrap_root, self.kind, output, memory, scalar=scalar)
+
+    def prepare_out(self, out: Tracked, row: Row) -> Callable[[], Any]:
+        """Make the node of an array that the call has written."""
+        memory = memory_of(out)
+        if memory is None:
+            return partial(_same_result, out)
+        plain = plain_of(out)
+        if not any(lineage is not None for lineage in row):
+            return partial(_after, out, write_view, memory, plain, None)
+        if plain is memory.root:
+            node = memory.next_version()
+            self._add(node, row)
+            return partial(_after, out, memory.replace, node)
+        node = recorder_of(self.session).node(out.shape, f"{self.base}.{self.name}", self.base)
+        self._add(node, row)
+        return partial(_after, out, write_view, memory, plain, node)
+
+    def record(self, op: str, nodes: Sequence[Node], args: dict[str, object]) -> None:
+        """Record the call, with the inputs that contributed to something."""
+        if not self.made:
+            return
+        places = range(len(nodes))
+        used = [k for k in places if any(row[k] is not None for row in self.rows)] or places
+        lineages: Lineages = tuple(tuple(row[k] for k in used) for row in self.rows)
+        recorder = recorder_of(self.session)
+        recorder.record(op, [nodes[k] for k in used], self.made, lineages, args, self.hit)
+
+    def _keeps(self) -> bool:
+        """Whether the values of some input are kept, and so those of its results."""
+        return any(memory.keep for array in self.inputs.arrays if (memory := memory_of(array)))
+
+    def _add(self, node: Node, row: Row) -> None:
+        self.made.append(node)
+        self.rows.append(row)
+
+
+def _same_result(result: Any) -> Any:
+    return result
+
+
+def _after(out: Tracked, action: Callable[..., None], *args: Any) -> Tracked:
+    action(*args)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """The ``where`` of a call, as the user gave it: for each output cell, or each input cell."""
+
+    where: Any
+    of: Literal["cells", "reduced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """A mask with the nodes that it brings in: its own, and what each output held before."""
+
+    of: Literal["cells", "reduced"]
+    mask: Mask
+    node: Node | None
+    before: Sequence[Node | None] = ()
+
+    def apply(
+        self, call: Call, nodes: Sequence[Node], lineages: Lineages
+    ) -> tuple[list[Node], Lineages]:
+        """Return nodes and lineage of a call that was masked."""
+        step = self._cells if self.of == "cells" else self._reduced
+        found = [step(call, place, row, nodes) for place, row in enumerate(lineages)]
+        return merge(found)
+
+    def _cells(
+        self, call: Call, place: int, row: Row, nodes: Sequence[Node]
+    ) -> list[tuple[Node, Lineage]]:
+        shape = call.outputs[place].shape
+        mask = np.broadcast_to(self.mask, shape)
+        pairs = [
+            (node, lineage if mask.all() else restrict(lineage, out=mask))
+            for node, lineage in zip(nodes, row, strict=True)
+            if lineage is not None
+        ]
+        before = self.before[place] if self.before else None
+        if before is not None and not mask.all():
+            pairs.append((before, identity_on(shape, unpaint(~mask))))
+        if self.node is not None:
+            pairs.append((self.node, broadcast(shape, self.mask.shape)))
+        return pairs
+
+    def _reduced(
+        self, call: Call, _place: int, row: Row, nodes: Sequence[Node]
+    ) -> list[tuple[Node, Lineage]]:
+        pairs = []
+        for array, node, lineage in zip(call.inputs, nodes, row, strict=True):
+            if lineage is None:
+                continue
+            pairs.append((node, restrict(lineage, in_=np.broadcast_to(self.mask, array.shape))))
+            if self.node is not None:
+                pairs.append((self.node, _through(lineage, self.mask.shape)))
+        return pairs
+
+
+def merge(found: Sequence[Sequence[tuple[Node, Lineage]]]) -> tuple[list[Node], Lineages]:
+    """Arrange lineage by node: per output, per node, united where a node comes twice."""
+    nodes = list(dict.fromkeys(node for pairs in found for node, _ in pairs))
+    rows = []
+    for pairs in found:
+        by_node: dict[Node, list[Lineage]] = {}
+        for node, lineage in pairs:
+            by_node.setdefault(node, []).append(lineage)
+        rows.append(tuple(unite(by_node[n]) if n in by_node else None for n in nodes))
+    return nodes, tuple(rows)
+
+
+def broadcast(out_shape: Shape, in_shape: Shape) -> Lineage:
+    """Each cell from the one that broadcasting puts in its place."""
+    shift = len(out_shape) - len(in_shape)
+    step = np.zeros((len(in_shape), len(out_shape)), np.int64)
+    for axis, size in enumerate(in_shape):
+        if size > 1:
+            step[axis, axis + shift] = 1
+    return affine(out_shape, in_shape, [0] * len(in_shape), step)
+
+
+def _through(lineage: Lineage, mask_shape: Shape) -> Lineage:
+    """The lineage from a mask that is broadcast against an input."""
+    if lineage.in_shape == mask_shape:
+        return lineage
+    pairs = lineage.to_relation()
+    l = len(lineage.out_shape)
+    index = np.arange(int(np.prod(mask_shape, dtype=np.int64)), dtype=np.int64)
+    spread = np.broadcast_to(index.reshape(mask_shape), lineage.in_shape)
+    cells = np.broadcast_to(spread[tuple(pairs[:, l:].T)], len(pairs))
+    nothing = np.zeros(len(pairs), np.int64)
+    masks = pairs_of_cells(nothing, (), cells, mask_shape)
+    return compress(np.concatenate([pairs[:, :l], masks], axis=1), lineage.out_shape, mask_shape)
 
 
 @dataclass(frozen=True, slots=True)

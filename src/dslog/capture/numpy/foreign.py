@@ -10,12 +10,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
+from dslog.capture.numpy.array import TrackedArray
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.dispatch import Job, execute
-from dslog.capture.numpy.indexrun import index_run
-from dslog.capture.numpy.inputs import first_tracked
+from dslog.capture.numpy.index_run import index_run
+from dslog.capture.numpy.memory import first_tracked
 from dslog.capture.numpy.registry import REGISTRY, Entry
-from dslog.capture.numpy.tracked import TrackedArray
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dslog.capture.numpy.call import Lineages
-from dslog.lineage.factor import Shape
-from dslog.store.batch import Hit
+from dslog.store.commit import Hit
+from dslog.types import Shape
 
 
 class Recorder(Protocol):

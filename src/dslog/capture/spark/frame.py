@@ -1,72 +1,173 @@
-"""TrackedFrame: a Spark DataFrame that knows where its cells came from."""
+"""What every tracked frame has: a table of the lineage graph, a DataFrame, and a trail to its rows.
+
+Nothing is computed until it is needed: by an action, by a question to the store, or by a step that
+needs the positions of rows (a sort, a window). Then one pass of Spark gives the row lineage of all
+steps since rows were last numbered.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, TypeVar
+from urllib.parse import quote
 
 from pyspark.sql import DataFrame
 
-from dslog.capture.spark.actions import Actions
-from dslog.capture.spark.arranging import ArrangingSteps
-from dslog.capture.spark.dropping import DroppingSteps
-from dslog.capture.spark.duplicates import DuplicateSteps
-from dslog.capture.spark.grouped import GroupedFrame, group_keys
-from dslog.capture.spark.joining import JoiningSteps
-from dslog.capture.spark.nodes import Tracker
-from dslog.capture.spark.opaque import OpaqueSteps
-from dslog.capture.spark.parquet import WritingSteps, identify_files, manifest_of
-from dslog.capture.spark.rows import RowSet, Trail, numbered
-from dslog.capture.spark.sources import identify
-from dslog.capture.spark.spawning import ExpressionSteps
+from dslog.capture.spark.row_id import RowSet, Trail, numbered, present, visible
+from dslog.capture.spark.row_trace import trace
+from dslog.capture.spark.source import fix_order, in_order, kept
+from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
+from dslog.capture.table_product import Pairs
+
+Data = tuple[DataFrame, Trail]
+R = TypeVar("R")
 
 
-class TrackedFrame(
-    ExpressionSteps,
-    DroppingSteps,
-    JoiningSteps,
-    DuplicateSteps,
-    ArrangingSteps,
-    OpaqueSteps,
-    WritingSteps,
-    Actions,
-):
-    """A table whose lineage is recorded; ``store.track`` makes one of a DataFrame.
+class Frame:
+    """A DataFrame whose lineage is recorded.
 
-    Methods have the names and arguments of PySpark's. ``frame.df`` is the DataFrame without
-    tracking.
+    ``data`` is a DataFrame with hidden columns and the trail that reads them, or a function that
+    computes both when they are first needed; ``planned`` then makes the DataFrame as it will be, to
+    answer for types.
     """
 
-    def groupBy(self, *cols: Any) -> GroupedFrame[Self]:  # noqa: N802
-        """Group rows by columns."""
-        return GroupedFrame(self, group_keys(cols, self.columns))
+    def __init__(
+        self,
+        tracker: Tracker,
+        table: TableNode,
+        data: Data | Callable[[], Data],
+        planned: Callable[[], DataFrame] | None = None,
+    ) -> None:
+        self.tracker = tracker
+        self.table = table
+        self._data = data
+        self._planned = planned
+        self._saved: str | None = None  # the name its values were kept under
+        tracker.due(self)
 
-    def groupby(self, *cols: Any) -> GroupedFrame[Self]:
-        """Group rows by columns."""
-        return self.groupBy(*cols)
+    # what it is
 
-    def agg(self, *exprs: Any) -> Self:
-        """Compute aggregates of all rows."""
-        return self.groupBy().agg(*exprs)
+    @property
+    def name(self) -> str:
+        """The name of this table in the store."""
+        return self.table.node.name
 
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        return list(self.table.columns)
 
-def track_frame(
-    tracker: Tracker, frame: DataFrame, name: str | None = None, *, keep_values: bool = False
-) -> TrackedFrame:
-    """Return a DataFrame as a tracked frame, called ``name`` in the store.
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns; this computes the lineage, if it was not yet."""
+        self.record()
+        return self.table.shape
 
-    One that reads what a tracked frame wrote is that frame, or made of it if the name is new.
-    """
-    manifest = manifest_of(frame)
-    known = tracker.stored(manifest.array, manifest.columns) if manifest else None
-    if manifest is not None and known is not None and known.rows.count == manifest.numbering.total:
-        named, one = identify_files(frame, manifest)
-        trail = Trail(known.rows, (one,), mixed=len(manifest.files) > 1)
-        table = known if name in (None, known.node.name) else tracker.read_again(known, name)
-    else:
-        named, one = identify(frame)
-        trail = numbered(RowSet(numbering=one.pending), one)
-        table = tracker.source(name, tuple(frame.columns), trail.rows)
-    table.keep = keep_values
-    result = TrackedFrame(tracker, table, (named, trail))
-    tracker.hold(result)
-    return result
+    @property
+    def df(self) -> DataFrame:
+        """The DataFrame without tracking: what is done to it is not recorded."""
+        if callable(self._data) and self._planned is not None:
+            return visible(self._planned())
+        frame, trail = self.data
+        return visible(present(frame, trail))
+
+    def named(self, name: str) -> Self:
+        """Give this table a name in the store and return it."""
+        if not self.tracker.session.rename(self.table.node, name):
+            pairs = frozenset((c, c) for c in range(len(self.columns)))
+            self.table = self.tracker.table(
+                name,
+                self.table.columns,
+                self.table.rows,
+                Origin("named", {}, (Input(self.table, ((None, pairs),)),)),
+            )
+            self.tracker.session.rename(self.table.node, name)
+            self.tracker.due(self)
+        return self
+
+    # how it works
+
+    @property
+    def data(self) -> Data:
+        """The DataFrame with its hidden columns, and the trail."""
+        if callable(self._data):
+            self._data, self._planned = self._data(), None  # lets go of the frame it comes from
+        return self._data
+
+    def record(self) -> None:
+        """Compute the lineage of this frame and of all it comes from, and hand it to the store."""
+        with self.tracker.lock:
+            if not self.table.recorded and not self.tracker.session.closed:
+                frame, trail = self.data
+                trace(frame, trail, self.tracker.outlet)
+                self.tracker.record(self.table)
+            self._save()
+            self.tracker.alive[self.name] = self
+
+    def fetch(self, action: Callable[[DataFrame], R]) -> R:
+        """Do an action on the rows, in order, and compute the lineage on the way."""
+        frame, trail = self.data
+        if self.table.recorded:
+            return action(self.ordered())
+        with self.tracker.lock, kept(frame, trail) as (copy, moved):
+            trace(copy, trail, self.tracker.outlet, moved=moved)
+            self.record()
+            return action(visible(in_order(present(copy, trail), trail, moved=moved)))
+
+    def ordered(self) -> DataFrame:
+        """The untracked DataFrame, its rows in the order of their positions."""
+        frame, trail = self.data
+        return visible(in_order(present(frame, trail), trail))
+
+    def _save(self) -> None:
+        """Write the values into the store's folder, once, if they are to be kept."""
+        directory = self.tracker.values
+        if not self.table.keep or self._saved == self.name or self.tracker.session.closed:
+            return
+        if directory is not None:
+            self._saved = self.name
+            path = directory.absolute() / f"{quote(self.name, safe='')}.parquet"
+            self.ordered().write.mode("overwrite").parquet(str(path))
+
+    def settle(self) -> Data:
+        """Give rows positions: keep the DataFrame as it is, in order, with one id per row."""
+        with self.tracker.lock:
+            frame, trail = self.data
+            if not trail.numbered:
+                with kept(frame, trail) as (copy, moved):
+                    trace(copy, trail, self.tracker.outlet, moved=moved)
+                    fixed, one = fix_order(in_order(present(copy, trail), trail, moved=moved))
+                old = [i.column for i in trail.ids]
+                self._data = fixed.drop(*old), numbered(trail.rows, one)
+            return self.data
+
+    def follow(
+        self,
+        op: str,
+        frame: DataFrame,
+        trail: Trail,
+        columns: Sequence[str],
+        inputs: Sequence[Input],
+        args: Mapping[str, object],
+    ) -> Self:
+        """Make the frame that a step gives."""
+        origin = Origin(op, args, tuple(inputs))
+        return self._make(origin, columns, trail.rows, (frame, trail))
+
+    def keep_rows(
+        self, op: str, frame: DataFrame, columns: Sequence[str], pairs: Pairs, args: dict[str, Any]
+    ) -> Self:
+        """Make the frame of a step that changes columns alone."""
+        read = Input(self.table, ((None, pairs),))
+        return self.follow(op, frame, self.data[1], columns, [read], args)
+
+    def _make(
+        self,
+        origin: Origin,
+        columns: Sequence[str],
+        rows: RowSet,
+        data: Data | Callable[[], Data],
+        planned: Callable[[], DataFrame] | None = None,
+    ) -> Self:
+        table = self.tracker.table(self.table.node.base, tuple(columns), rows, origin)
+        return type(self)(self.tracker, table, data, planned)

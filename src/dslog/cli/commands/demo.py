@@ -12,15 +12,13 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from dslog.cli.command import TRY, command
-from dslog.cli.printer import Printer, Report
-from dslog.cli.tables import indented, listing
-from dslog.cli.wording import size_text
+from dslog.cli.printer import Printer, Report, indented, listing, size_text
 from dslog.errors import StoreError
 
 if TYPE_CHECKING:
     from dslog.cli.demo.flights import Flights
+    from dslog.cli.demo.lineage_size import Size
     from dslog.cli.demo.photo import Photo
-    from dslog.cli.demo.sizes import Size
 
 PLACE = 80
 commands = typer.Typer()
@@ -40,7 +38,7 @@ class Shown(Report):
 
     def text(self) -> Iterator[RenderableType]:
         """Give the findings, the sizes, and where to go on."""
-        from dslog.cli.demo.findings import findings
+        from dslog.cli.demo.page import findings
 
         for finding in findings(self.photo, self.flights, str(self.store)):
             yield from _heading(finding.title)
@@ -104,10 +102,10 @@ def demo(
     begun = perf_counter()
     directory = _directory(to)
     printer.say(f"Working in {directory}; about a minute.")
+    from dslog.capture.store import open_store
     from dslog.cli.demo.flights import run_flights
     from dslog.cli.demo.page import write_page
     from dslog.cli.demo.photo import run_photo
-    from dslog.opening import open_store
 
     store, page = directory / "store", directory / "index.html"
     with tempfile.TemporaryDirectory() as scratch, open_store(store) as opened:
@@ -139,7 +137,7 @@ def _folded(text: str) -> list[str]:
 
 
 def _size_table(sizes: Sequence["Size"]) -> RenderableType:
-    from dslog.cli.demo.sizes import total
+    from dslog.cli.demo.lineage_size import total
 
     headings = ("  to", "pairs", "raw", "Parquet", "DSLog", "less")
     rows = [

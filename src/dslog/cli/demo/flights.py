@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dslog.cli.demo.sizes import Size, measure_steps
-from dslog.cli.demo.sources import load_airlines, load_flights
+from dslog.cli.demo.lineage_size import Size, measure_steps
+from dslog.cli.demo.photo import load_airlines, load_flights
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import SparkSession
 
-    from dslog.capture.tracking import TrackingStore
-    from dslog.store.verbs.dropping import Dropped
-    from dslog.store.verbs.reaching import Why
+    from dslog.capture.store import Store
+    from dslog.questions.dropped import Dropped
+    from dslog.questions.reach import Why
 
 CARRIER, MONTH = "HA", 1
 NAME = "Hawaiian Airlines"
@@ -57,9 +57,9 @@ class Flights:
         return self.why["flights"].count
 
 
-def run_flights(store: "TrackingStore", scratch: Path, say: Callable[[str], None]) -> Flights:
+def run_flights(store: "Store", scratch: Path, say: Callable[[str], None]) -> Flights:
     """Run the pipeline on Spark, tracked, and ask."""
-    from dslog.engine.session import spark
+    from dslog.spark.session import spark
 
     flights = load_flights()
     say("flights: starting Spark in this machine ...")
@@ -74,10 +74,10 @@ def run_flights(store: "TrackingStore", scratch: Path, say: Callable[[str], None
 
 
 def pipeline(
-    store: "TrackingStore", session: "SparkSession", flights: "pd.DataFrame", scratch: Path
+    store: "Store", session: "SparkSession", flights: "pd.DataFrame", scratch: Path
 ) -> "pd.DataFrame":
     """Return the average delay per airline and month; its lineage is in the store."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     path = scratch / "flights.parquet"
     pq.write_table(pa.Table.from_pandas(flights, preserve_index=False), path)
@@ -92,7 +92,7 @@ def pipeline(
 
 
 def _ask(
-    store: "TrackingStore",
+    store: "Store",
     flights: "pd.DataFrame",
     averages: "pd.DataFrame",
     sizes: tuple[Size, ...],

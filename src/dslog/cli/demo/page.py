@@ -1,21 +1,162 @@
-"""The page a demo leaves behind: one HTML file with everything in it."""
+"""The page a demo leaves behind: one HTML file with everything in it.
 
-from collections.abc import Sequence
+Arrays as PNG images, without an image library.
+
+What the demo found, in sentences that the terminal and the page share.
+"""
+
+import base64
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 import numpy as np
+import numpy.typing as npt
 
 from dslog.cells.cellset import CellSet
-from dslog.cells.wording import box_text, shape_text
-from dslog.cli.demo.findings import findings
+from dslog.cells.text import box_text, counted, shape_text
 from dslog.cli.demo.flights import NAME, Flights
+from dslog.cli.demo.lineage_size import Size, total
 from dslog.cli.demo.photo import Photo
-from dslog.cli.demo.png import Bytes, enlarge, to_pixels, to_url
-from dslog.cli.demo.sizes import Size, total
-from dslog.cli.wording import size_text
+from dslog.cli.printer import size_text
+from dslog.types import U8
+
+PINK = (255, 0, 160)
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def to_pixels(values: npt.NDArray[np.float64]) -> U8:
+    """Return values of 0 to 255, (h, w) or (h, w, 3), as RGB; a cell with NaN in it is pink."""
+    colour = values if values.ndim == 3 else np.repeat(values[:, :, None], 3, axis=2)
+    missing = np.isnan(colour).any(axis=2)
+    pixels = np.clip(np.nan_to_num(colour), 0, 255).astype(np.uint8)
+    pixels[missing] = PINK
+    return pixels
+
+
+def enlarge(pixels: U8, times: int) -> U8:
+    """Return an image in which every pixel is a square of ``times`` pixels."""
+    return pixels.repeat(times, axis=0).repeat(times, axis=1)
+
+
+def to_png(pixels: U8) -> bytes:
+    """Write an RGB image, (h, w, 3), as PNG."""
+    height, width, _ = pixels.shape
+    lines = np.zeros((height, 1 + 3 * width), np.uint8)  # each line begins with its filter, none
+    lines[:, 1:] = pixels.reshape(height, -1)
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    body = zlib.compress(lines.tobytes(), 6)
+    return _SIGNATURE + _chunk(b"IHDR", head) + _chunk(b"IDAT", body) + _chunk(b"IEND", b"")
+
+
+def to_url(pixels: U8) -> str:
+    """Return an RGB image as an address that a page can hold."""
+    return "data:image/png;base64," + base64.b64encode(to_png(pixels)).decode("ascii")
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One question, its answer, and the command that asks it again, with what that prints."""
+
+    title: str
+    question: str
+    answer: str
+    command: str
+    printed: str
+    path: tuple[str, ...]
+
+
+def findings(photo: Photo, flights: Flights, store: str) -> Iterator[Finding]:
+    """Return what was found in the photo, and the two findings in the flights."""
+    yield Finding(
+        "One wrong pixel",
+        photo_question(photo),
+        photo_answer(photo),
+        f"dslog first-nan {store} final",
+        str(photo.first_nan),
+        ("photo", *(size.step for size in photo.sizes)),
+    )
+    yield Finding(
+        "One odd average",
+        flights_question(flights),
+        flights_answer(flights),
+        f"dslog why {store} delays --cells '{flights.group}, delay'",
+        str(flights.why),
+        ("flights", *(size.step for size in flights.sizes)),
+    )
+    yield Finding(
+        "One flight that vanished",
+        f"Row {flights.vanished:,} of the flights, {flights.vanished_text}, is in no average. "
+        f"Where did it go?",
+        row_answer(flights),
+        f"dslog dropped {store} flights {flights.vanished}",
+        str(flights.dropped),
+        ("flights", *(size.step for size in flights.sizes)),
+    )
+
+
+def photo_question(photo: Photo) -> str:
+    """Return what is asked of the photo."""
+    return (
+        f"A photo went through {photo.calls} numpy calls: grey, resize, brighten, soften, rot90, "
+        f"flip. {counted(photo.nans, 'cell')} of the result came out as NaN, one of them "
+        f"final[{', '.join(map(str, photo.wrong))}]. Which cells of the photo made it, and where "
+        f"did the NaN come in?"
+    )
+
+
+def photo_answer(photo: Photo) -> str:
+    """Return what lineage says about it."""
+    made = photo.made_it
+    boxes = "; ".join(box_text(box, made.shape) for box in made.boxes.tolist())
+    touched = counted(photo.touched.count, "cell")
+    exactly = "exactly those that are NaN" if photo.touched_exactly_nans else "not those"
+    return (
+        f"{made.count} of {photo.source.size:,} cells: photo[{boxes}], found in "
+        f"{photo.query_seconds * 1000:.1f} ms. One of them is NaN in the photo itself: "
+        f"photo[{', '.join(map(str, photo.cause))}]. Asked forward, it touched {touched} of the "
+        f"result, {exactly}."
+    )
+
+
+def flights_question(flights: Flights) -> str:
+    """Return what is asked of the flights."""
+    return (
+        f"Spark dropped the flights that never arrived ({flights.rows:,} rows of "
+        f"{flights.columns} columns became {flights.arrived:,}), joined the names of the airlines "
+        f"and averaged delays per airline and month ({flights.groups} rows). {NAME}, early in "
+        f"most months, was {flights.average:.1f} minutes late in January. Which flights made this "
+        f"number?"
+    )
+
+
+def flights_answer(flights: Flights) -> str:
+    """Return what lineage says about it."""
+    return (
+        f"{flights.made_of} of {flights.rows:,} flights, found in "
+        f"{flights.query_seconds * 1000:.1f} ms. One stands out: row {flights.cause:,}, "
+        f"{flights.cause_text}, was {max(flights.delays):,.0f} minutes late. Without it the "
+        f"average would be {flights.without:.1f}."
+    )
+
+
+def row_answer(flights: Flights) -> str:
+    """Return which step dropped the row."""
+    ending = flights.dropped.endings[0]
+    return (
+        f"{ending.text} dropped it: nothing of {', '.join(ending.outputs)} was made of this row, "
+        f"because it never arrived and has no arr_delay."
+    )
+
 
 _SHOWN = 362  # height of both images on the page
 _ZOOM, _NEAR = 14, 15  # pixels per cell, cells on each side of the middle
@@ -83,17 +224,17 @@ def _images(photo: Photo) -> dict[str, str]:
     }
 
 
-def _width(pixels: Bytes) -> str:
+def _width(pixels: U8) -> str:
     return str(round(_SHOWN * pixels.shape[1] / pixels.shape[0]))
 
 
-def _ring(pixels: Bytes, cells: CellSet) -> str:
+def _ring(pixels: U8, cells: CellSet) -> str:
     """Place a ring around cells, by share of the image."""
     top, left = (_middle(cells, axis) / pixels.shape[axis] * 100 for axis in (0, 1))
     return f"top: {top:.2f}%; left: {left:.2f}%"
 
 
-def _zoom(pixels: Bytes, cells: CellSet) -> tuple[Bytes, str]:
+def _zoom(pixels: U8, cells: CellSet) -> tuple[U8, str]:
     """Cut out the neighbourhood of cells, enlarge it, and place a frame around them."""
     starts = [
         int(np.clip(int(_middle(cells, axis)) - _NEAR, 0, pixels.shape[axis] - 2 * _NEAR))

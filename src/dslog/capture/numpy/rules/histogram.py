@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dslog.algebra.affine import all_to_all, identity
+from dslog.algebra.product import free, from_pairs, part, product, row
 from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Array, Call, Lineages
-from dslog.capture.numpy.patterns import free, from_pairs, part, product, row
+from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.structured import all_to_all, identity
 from dslog.lineage.lineage import Lineage
+from dslog.types import I64, Array, Shape
 
-I64 = npt.NDArray[np.int64]
-Shape = tuple[int, ...]
 Pairs = list[tuple[Any, Lineage | None]]
 
 

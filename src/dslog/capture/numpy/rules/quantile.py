@@ -6,18 +6,15 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dslog.algebra.product import from_pairs, matched
 from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Array, Call, Lineages
-from dslog.capture.numpy.patterns import from_pairs, matched
+from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.index_run import has_nan, is_nan, lines, ordered
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules.reduce import axes_of, reduced
-from dslog.capture.numpy.values import has_nan, is_nan, lines, ordered
 from dslog.lineage.lineage import Lineage
-
-I64 = npt.NDArray[np.int64]
-Shape = tuple[int, ...]
+from dslog.types import I64, Array, Shape
 
 
 @rule(

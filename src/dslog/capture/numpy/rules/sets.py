@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Array, Call, Lineages
-from dslog.capture.numpy.indexrun import lineage_of_positions
-from dslog.capture.numpy.patterns import (
+from dslog.algebra.affine import all_to_all
+from dslog.algebra.positions import lineage_of_positions
+from dslog.algebra.product import (
     elementwise,
     flat_identity,
     follow,
@@ -21,12 +19,13 @@ from dslog.capture.numpy.patterns import (
     product,
     read,
 )
+from dslog.capture.numpy.arrange import arrange
+from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.index_run import is_nan
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.structured import all_to_all
-from dslog.capture.numpy.values import is_nan
 from dslog.lineage.lineage import Lineage
+from dslog.types import I64, Array
 
-I64 = npt.NDArray[np.int64]
 Pairs = list[tuple[Any, Lineage | None]]
 
 

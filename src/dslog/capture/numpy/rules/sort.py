@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from dslog.algebra.positions import lineage_of_positions
+from dslog.algebra.product import elementwise, from_pairs
 from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
-from dslog.capture.numpy.indexrun import lineage_of_positions
-from dslog.capture.numpy.patterns import elementwise, from_pairs
+from dslog.capture.numpy.index_run import along_axis, ordered, positions_of
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.values import along_axis, ordered, positions_of
 from dslog.lineage.lineage import Lineage
-
-Shape = tuple[int, ...]
+from dslog.types import Shape
 
 
 @rule("numpy.sort", "numpy.sort_complex", kind="value", note="each cell from the cell that moved")

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from dslog.algebra.affine import all_to_all
+from dslog.algebra.axis import shifted, window
+from dslog.algebra.product import elementwise, matched, part, product, row
 from dslog.capture.numpy.arrange import arrange
 from dslog.capture.numpy.call import Call, Lineages
-from dslog.capture.numpy.patterns import elementwise, matched, part, product, row
-from dslog.capture.numpy.patterns_axis import shifted, window
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.structured import all_to_all
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
+from dslog.types import Shape
 
-Shape = tuple[int, ...]
 Pairs = list[tuple[Any, Lineage | None]]
 
 

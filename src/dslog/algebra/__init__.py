@@ -1,0 +1,1 @@
+"""Lineages as values: made of formulas and parts, composed, compared."""

@@ -1,0 +1,287 @@
+"""Lineage of calls that move cells by a formula, written down without looking at the cells.
+
+An affine map sends output cell b to input cell ``a_i = start_i + sum_j step_ij * b_j``. Slices,
+flips, transposes, diagonals and windows are all affine; reshapes are affine on the linear index.
+Each takes a number of rows that does not depend on the number of cells.
+
+Lineages that are affine maps, read back as matrices, so that two can be multiplied.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.lineage.factor import Factor
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.table import Table
+from dslog.types import I64, Shape
+
+
+@lru_cache(maxsize=1024)
+def identity(shape: Shape) -> Lineage:
+    """Each cell from the cell in the same place."""
+    return affine(shape, shape, [0] * len(shape), np.eye(len(shape), dtype=np.int64))
+
+
+@lru_cache(maxsize=1024)
+def all_to_all(out_shape: Shape, in_shape: Shape, *, exact: bool = True) -> Lineage:
+    """Each output cell from every input cell."""
+    if not math.prod(out_shape) or not math.prod(in_shape):
+        return Lineage.empty(out_shape, in_shape).with_exact(exact)
+    row = [0] * len(out_shape) + [size - 1 for size in out_shape]
+    row += [0] * len(in_shape) + [size - 1 for size in in_shape]
+    table = Table.plain(len(out_shape), len(in_shape), [row], [[-1] * len(in_shape)])
+    return Lineage.of_table(out_shape, in_shape, table, exact=exact)
+
+
+@lru_cache(maxsize=1024)
+def same_order(out_shape: Shape, in_shape: Shape) -> Lineage:
+    """Each cell from the cell at the same place in C order: a reshape."""
+    if out_shape == in_shape:
+        return identity(out_shape)
+    size = math.prod(in_shape)
+    if size <= 1:
+        return all_to_all(out_shape, in_shape)
+    table = Table.plain(1, 1, [[0, size - 1, 0, 0]], [[0]])
+    out_axes, in_axes = tuple(range(len(out_shape))), tuple(range(len(in_shape)))
+    factor = Factor(out_axes, in_axes, table, out_flat=True, in_flat=True)
+    return Lineage(out_shape, in_shape, ((factor,),))
+
+
+def affine(out_shape: Shape, in_shape: Shape, start: Iterable[int], step: npt.ArrayLike) -> Lineage:
+    """Each output cell b from the input cell ``start + step @ b``.
+
+    ``step`` has a row per input axis and a column per output axis. Every cell must exist.
+    """
+    cells = math.prod(out_shape)
+    if cells == 0:
+        return Lineage.empty(out_shape, in_shape)
+    if cells == 1:
+        return point(out_shape, in_shape, (0,) * len(out_shape), start)
+    steps = np.array(step, np.int64).reshape(len(in_shape), len(out_shape))
+    steps[:, [size == 1 for size in out_shape]] = 0
+    origin = [int(value) for value in start]
+    simple = _simple(steps)
+    groups = [simple, *_connected(steps, simple)]
+    term = tuple(_factor(out_shape, origin, steps, *group) for group in groups if any(group))
+    return Lineage(out_shape, in_shape, (term,) if term else ((_scalar(),),))
+
+
+def point(out_shape: Shape, in_shape: Shape, out: Iterable[int], in_: Iterable[int]) -> Lineage:
+    """One output cell from one input cell."""
+    row = np.array(list(out) * 2 + list(in_) * 2, np.int64)
+    return Lineage.of_table(
+        out_shape,
+        in_shape,
+        Table(
+            len(out_shape),
+            len(in_shape),
+            row[None],
+            np.full((1, len(in_shape)), -1, np.int64),
+            np.ones((1, 0), np.int64),
+            np.zeros((1, 0, len(row)), np.int64),
+        ),
+    )
+
+
+def linear(out_shape: Shape, in_shape: Shape, first: int, steps: Sequence[int]) -> Lineage:
+    """Each output cell b from the input cell at C-order position ``first + steps @ b``."""
+    if not in_shape:
+        return all_to_all(out_shape, in_shape)
+    lineage = affine(out_shape, (math.prod(in_shape),), [first], [list(steps)])
+    axes = tuple(range(len(in_shape)))
+    terms = tuple(
+        tuple(replace(f, in_axes=axes, in_flat=True) if f.in_axes else f for f in term)
+        for term in lineage.terms
+    )
+    return Lineage(out_shape, in_shape, terms)
+
+
+Group = tuple[tuple[int, ...], tuple[int, ...]]  # output axes, input axes
+
+
+def _simple(steps: I64) -> Group:
+    """The axes that need no fold: each input axis follows at most one output axis, by steps of 1.
+
+    They share one row.
+    """
+    bad_in = (np.count_nonzero(steps, axis=1) > 1) | ((steps != 0) & (steps != 1)).any(axis=1)
+    bad_out = steps[bad_in].any(axis=0)
+    while True:  # whatever hangs together with an axis that folds goes with it
+        more_in = bad_in | steps[:, bad_out].any(axis=1)
+        more_out = bad_out | steps[more_in].any(axis=0)
+        if (more_in == bad_in).all() and (more_out == bad_out).all():
+            break
+        bad_in, bad_out = more_in, more_out
+    return tuple(np.flatnonzero(~bad_out).tolist()), tuple(np.flatnonzero(~bad_in).tolist())
+
+
+def _connected(steps: I64, without: Group) -> Iterable[Group]:
+    """The other axes, in groups that do not depend on each other."""
+    left = [j for j in range(steps.shape[1]) if j not in without[0]]
+    while left:
+        outs = {left[0]}
+        while True:
+            ins = set(np.flatnonzero(steps[:, sorted(outs)].any(axis=1)).tolist())
+            more = set(np.flatnonzero(steps[sorted(ins)].any(axis=0)).tolist())
+            if more <= outs:
+                break
+            outs |= more
+        left = [j for j in left if j not in outs]
+        yield tuple(sorted(outs)), tuple(sorted(ins))
+
+
+def _factor(
+    out_shape: Shape, start: Sequence[int], steps: I64, outs: Sequence[int], ins: Sequence[int]
+) -> Factor:
+    """One row over some axes: output axes that inputs follow by 1 are ranges, the others fold."""
+    l, m = len(outs), len(ins)
+    part = steps[np.ix_(ins, outs)]
+    ref = np.full(m, -1, np.int64)
+    ranges = []
+    for j in sorted(range(l), key=lambda j: -out_shape[outs[j]]):
+        follows = part[:, j] == 1
+        if ((part[:, j] == 0) | follows).all() and (ref[follows] < 0).all():
+            ref[follows] = j
+            ranges.append(j)
+    folded = [j for j in range(l) if j not in ranges]
+    row = np.zeros(2 * (l + m), np.int64)
+    row[[l + j for j in ranges]] = [out_shape[outs[j]] - 1 for j in ranges]
+    row[2 * l : 2 * l + m] = row[2 * l + m :] = [start[i] for i in ins]
+    count = np.array([[out_shape[outs[j]] for j in folded]], np.int64).reshape(1, len(folded))
+    step = np.zeros((1, len(folded), 2 * (l + m)), np.int64)
+    for level, j in enumerate(folded):
+        step[0, level, [j, l + j]] = 1
+        step[0, level, 2 * l : 2 * l + m] = step[0, level, 2 * l + m :] = part[:, j]
+    return Factor(tuple(outs), tuple(ins), Table(l, m, row[None], ref[None], count, step))
+
+
+def _scalar() -> Factor:
+    return Factor((), (), Table.plain(0, 0, np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64)))
+
+
+def find_affine(positions: I64, in_shape: Shape) -> Lineage | None:
+    """Return the formula behind an array of C-order positions, if it is affine or a reshape.
+
+    One pass over the cells: the steps are read off the first cells of each axis, then checked.
+    """
+    shape = positions.shape
+    if not positions.size:
+        return Lineage.empty(shape, in_shape)
+    first = int(positions[(0,) * len(shape)])
+    deltas = [0] * len(shape)
+    expected = np.full((1,) * len(shape), first, np.int64)
+    for axis, size in enumerate(shape):
+        if size > 1:
+            at = [0] * len(shape)
+            at[axis] = 1
+            deltas[axis] = int(positions[tuple(at)]) - first
+            ramp = np.arange(size, dtype=np.int64) * deltas[axis]
+            expected = expected + ramp.reshape([-1 if k == axis else 1 for k in range(len(shape))])
+    lowest = first + sum(min(0, d * (size - 1)) for d, size in zip(deltas, shape, strict=True))
+    if lowest < 0 or not np.array_equal(positions, np.broadcast_to(expected, shape)):
+        return None
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    if positions.size == math.prod(in_shape) and all(
+        d == stride for d, stride, size in zip(deltas, strides, shape, strict=True) if size > 1
+    ):
+        return same_order(shape, in_shape)
+    return _unravelled(shape, in_shape, first, deltas)
+
+
+def _unravelled(shape: Shape, in_shape: Shape, first: int, deltas: Sequence[int]) -> Lineage | None:
+    """Write an affine map of linear positions per input axis, if it stays inside every axis."""
+    start = np.array(np.unravel_index(first, in_shape), np.int64).reshape(len(in_shape))
+    steps = np.zeros((len(in_shape), len(shape)), np.int64)
+    for axis, delta in enumerate(deltas):
+        if delta:
+            steps[:, axis] = np.array(np.unravel_index(first + delta, in_shape)) - start
+    reach = steps * (np.array(shape, np.int64) - 1)
+    low = start + np.minimum(reach, 0).sum(axis=1)
+    high = start + np.maximum(reach, 0).sum(axis=1)
+    if (low < 0).any() or (high >= np.array(in_shape, np.int64)).any():
+        return None
+    return affine(shape, in_shape, start.tolist(), steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """Each output cell b from the one input cell ``start + step @ b``."""
+
+    out_shape: Shape
+    in_shape: Shape
+    start: I64  # (m,)
+    step: I64  # (m, l)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether each cell is from the cell in the same place."""
+        if self.out_shape != self.in_shape:
+            return False
+        moving = np.array([size > 1 for size in self.out_shape], bool)
+        eye = np.eye(len(self.out_shape), dtype=np.int64)
+        return not self.start.any() and bool((self.step[:, moving] == eye[:, moving]).all())
+
+    def lineage(self) -> Lineage:
+        """Return the lineage that it is."""
+        return affine(self.out_shape, self.in_shape, self.start.tolist(), self.step)
+
+
+def multiply(outer: Affine, inner: Affine) -> Affine:
+    """Return the map that takes both steps."""
+    return Affine(
+        outer.out_shape,
+        inner.in_shape,
+        inner.start + inner.step @ outer.start,
+        inner.step @ outer.step,
+    )
+
+
+def as_affine(lineage: Lineage) -> Affine | None:
+    """Return the affine map that a lineage is, if it is one over all output cells."""
+    if lineage.orientation != "backward" or len(lineage.terms) != 1:
+        return None
+    start = np.zeros(len(lineage.in_shape), np.int64)
+    step = np.zeros((len(lineage.in_shape), len(lineage.out_shape)), np.int64)
+    for factor in lineage.terms[0]:
+        if not _read(factor, lineage.out_shape, start, step):
+            return None
+    return Affine(lineage.out_shape, lineage.in_shape, start, step)
+
+
+def _read(factor: Factor, out_shape: Shape, start: I64, step: I64) -> bool:
+    """Add the axes of a factor of one row; False when it is not affine, or leaves cells out."""
+    table = factor.table
+    if len(table) != 1 or factor.out_flat or factor.in_flat:
+        return False
+    l, m = table.num_out, table.num_in
+    low, high = table.rows[0, :l], table.rows[0, l : 2 * l]
+    begin, end = table.rows[0, 2 * l : 2 * l + m], table.rows[0, 2 * l + m :]
+    if low.any() or (begin != end).any():
+        return False
+    sizes = high + 1
+    ins, outs = list(factor.in_axes), list(factor.out_axes)
+    start[ins] = begin
+    for i, ref in enumerate(table.ref[0].tolist()):
+        if ref >= 0:
+            step[ins[i], outs[ref]] = 1
+    for count, by in zip(table.count[0].tolist(), table.step[0], strict=True):
+        moved = np.flatnonzero(by[:l])
+        alike = (by[:l] == by[l : 2 * l]).all() and (by[2 * l : 2 * l + m] == by[2 * l + m :]).all()
+        if count == 1:
+            continue
+        if not alike or len(moved) != 1 or by[moved[0]] != 1 or sizes[moved[0]] != 1:
+            return False
+        sizes[moved[0]] = count
+        change = by[2 * l : 2 * l + m].copy()
+        follows = table.ref[0] == moved[0]
+        if follows.any():
+            return False
+        step[ins, outs[moved[0]]] = change
+    return bool((sizes == [out_shape[j] for j in outs]).all())

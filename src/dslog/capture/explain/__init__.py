@@ -1,1 +1,0 @@
-"""Lineage from model explanations: what a model looked at, estimated by changing its input."""

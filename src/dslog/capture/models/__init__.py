@@ -1,0 +1,1 @@
+"""What a model looked at, as lineage: LIME and D-RISE."""

@@ -1,0 +1,225 @@
+"""What an assignment does to lineage: overwritten cells come from the new values, others stay.
+
+A write covers a *region* of an array: a slab (one slice per axis) where it can be said so, C-order
+positions otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dslog.algebra.affine import point
+from dslog.algebra.union import restrict, unite
+from dslog.capture.numpy.node import Node
+from dslog.capture.numpy.view import Placement
+from dslog.cells.boxes import subtract, unpaint
+from dslog.compress.encoder import encode_table
+from dslog.lineage.factor import Factor
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.table import Table
+from dslog.types import I64, Mask, Shape
+
+Region = tuple[slice, ...] | I64
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Cells that were overwritten, and where their values came from.
+
+    ``lineage`` is from the whole array to the source. A ``partial`` write changed a part of each
+    cell (a field, an imaginary part), so what was there still contributes.
+    """
+
+    region: Region
+    source: Node | None = None
+    lineage: Lineage | None = None
+    partial: bool = False
+
+
+def slab(placement: Placement) -> tuple[slice, ...] | None:
+    """Return the cells of a view as slices of its parent, if they are that."""
+    step = placement.step
+    if math.prod(placement.shape) == 1:
+        return tuple(slice(start, start + 1) for start in placement.start)
+    if (np.count_nonzero(step, axis=0) > 1).any() or (np.count_nonzero(step, axis=1) > 1).any():
+        return None
+    slices = []
+    for axis, start in enumerate(placement.start):
+        moving = np.flatnonzero(step[axis])
+        if not len(moving):
+            slices.append(slice(start, start + 1))
+            continue
+        size, by = placement.shape[moving[0]], int(step[axis, moving[0]])
+        low, high = sorted((start, start + by * (size - 1)))
+        slices.append(slice(low, high + 1, abs(by)))
+    return tuple(slices)
+
+
+def assigned(placement: Placement, value_shape: Shape) -> Lineage:
+    """Return the lineage of an array from values that were assigned, broadcast, to a view of it."""
+    if math.prod(placement.shape) == 1:
+        return point(placement.parent, value_shape, placement.start, (0,) * len(value_shape))
+    follows = _broadcast_axes(placement.shape, value_shape)
+    step = placement.step.copy()
+    step[:, [size == 1 for size in placement.shape]] = 0
+    single = np.count_nonzero(step, axis=0) <= 1
+    single &= ~((step != 0) & (step != 1)).any(axis=0)
+    single &= ~step[np.count_nonzero(step, axis=1) > 1].any(axis=0)
+    moving = step.any(axis=0)
+    folded = np.flatnonzero(moving & ~single)
+    outs = [i for i in range(len(placement.parent)) if not step[i, folded].any()]
+    ins = [v for v in range(len(value_shape)) if v not in {follows[j] for j in folded}]
+    term = [_ranges(placement, step, follows, outs, ins)]
+    term += _folds(placement, step, follows, folded.tolist())
+    whole = tuple(factor for factor in term if factor.out_axes or factor.in_axes)
+    return Lineage(placement.parent, value_shape, (whole or (term[0],),))
+
+
+def _broadcast_axes(shape: Shape, value_shape: Shape) -> list[int | None]:
+    """Per axis of a view, the axis of the values that follows it; None where they repeat."""
+    shift = len(shape) - len(value_shape)
+    return [
+        axis - shift if axis >= shift and value_shape[axis - shift] > 1 else None
+        for axis in range(len(shape))
+    ]
+
+
+def _ranges(
+    placement: Placement,
+    step: I64,
+    follows: Sequence[int | None],
+    outs: Sequence[int],
+    ins: Sequence[int],
+) -> Factor:
+    """One row over the axes that are constant or a range."""
+    low, high = [], []
+    in_lo, ref = [0] * len(ins), [-1] * len(ins)
+    for place, i in enumerate(outs):
+        start = placement.start[i]
+        moving = np.flatnonzero(step[i])
+        size = placement.shape[moving[0]] if len(moving) else 1
+        low.append(start)
+        high.append(start + size - 1)
+        axis = follows[moving[0]] if len(moving) else None
+        if axis is not None:
+            in_lo[ins.index(axis)], ref[ins.index(axis)] = -start, place
+    row = [*low, *high, *in_lo, *in_lo]
+    return Factor(tuple(outs), tuple(ins), Table.plain(len(outs), len(ins), [row], [ref]))
+
+
+def _folds(
+    placement: Placement, step: I64, follows: Sequence[int | None], folded: list[int]
+) -> list[Factor]:
+    """One folded row per group of axes that hang together."""
+    factors = []
+    while folded:
+        group = [folded.pop(0)]
+        while True:
+            outs = np.flatnonzero(step[:, group].any(axis=1)).tolist()
+            more = [j for j in folded if step[outs, j].any()]
+            if not more:
+                break
+            group += more
+            folded = [j for j in folded if j not in more]
+        ins = sorted(axis for j in group if (axis := follows[j]) is not None)
+        l, m = len(outs), len(ins)
+        row = np.zeros((1, 2 * (l + m)), np.int64)
+        row[0, :l] = row[0, l : 2 * l] = [placement.start[i] for i in outs]
+        steps = np.zeros((1, len(group), 2 * (l + m)), np.int64)
+        for level, j in enumerate(group):
+            steps[0, level, :l] = steps[0, level, l : 2 * l] = step[outs, j]
+            axis = follows[j]
+            if axis is not None:
+                steps[0, level, [2 * l + ins.index(axis), 2 * l + m + ins.index(axis)]] = 1
+        count = np.array([[placement.shape[j] for j in group]], np.int64)
+        table = Table(l, m, row, np.full((1, m), -1, np.int64), count, steps)
+        factors.append(Factor(tuple(outs), tuple(ins), table))
+    return factors
+
+
+def identity_on(shape: Shape, boxes: I64) -> Lineage:
+    """Each cell of some boxes from itself."""
+    d = len(shape)
+    if not len(boxes):
+        return Lineage.empty(shape, shape)
+    rows = np.zeros((len(boxes), 4 * d), np.int64)
+    rows[:, :d], rows[:, d : 2 * d] = boxes[:, :, 0], boxes[:, :, 1]
+    refs = np.tile(np.arange(d, dtype=np.int64), (len(boxes), 1))
+    table = Table.plain(d, d, rows, refs)
+    return Lineage(shape, shape, encode_table(table, shape, shape))
+
+
+def kept(shape: Shape, region: Region) -> Lineage | None:
+    """Return the identity on the cells outside a region; None when there are none."""
+    if isinstance(region, tuple) and all(piece.step in (None, 1) for piece in region):
+        whole = np.array([[0, size - 1] for size in shape], np.int64).reshape(1, -1, 2)
+        hole = np.array([[piece.start, piece.stop - 1] for piece in region], np.int64)
+        return _identity_or_none(shape, subtract(whole, hole.reshape(1, -1, 2)))
+    mask = np.zeros(shape, bool)
+    paint(mask, region)
+    return _identity_or_none(shape, unpaint(~mask))
+
+
+def _identity_or_none(shape: Shape, boxes: I64) -> Lineage | None:
+    return identity_on(shape, boxes) if len(boxes) else None
+
+
+def paint(mask: Mask, region: Region) -> Mask:
+    """Mark a region in a mask and return which of its cells were marked before."""
+    if isinstance(region, tuple):
+        before = mask[region].copy()
+        mask[region] = True
+        return before
+    flat = mask.reshape(-1)
+    before = flat[region]
+    flat[region] = True
+    return before
+
+
+def resolve(
+    writes: Sequence[Write], shape: Shape
+) -> tuple[Lineage | None, list[tuple[Node, Lineage]]]:
+    """Return what is left of the old array after some writes, and what came from each source."""
+    if not math.prod(shape):
+        return None, []
+    if len(writes) == 1 and not writes[0].partial:
+        return kept(shape, writes[0].region), _sources(writes)
+    covered = np.zeros(shape, bool)
+    last: list[Write] = []
+    for write in reversed(writes):
+        before = _peek(covered, write.region) if write.partial else paint(covered, write.region)
+        if not before.any():
+            last.append(write)
+        elif not before.all() and write.lineage is not None:
+            visible = np.zeros(shape, bool)
+            paint(visible, write.region)
+            visible &= ~_later(writes, write, shape)
+            lineage = restrict(write.lineage, out=visible)
+            last.append(Write(write.region, write.source, lineage))
+    left = unpaint(~covered)
+    return _identity_or_none(shape, left), _sources(last[::-1])
+
+
+def _peek(mask: Mask, region: Region) -> Mask:
+    return mask[region] if isinstance(region, tuple) else mask.reshape(-1)[region]
+
+
+def _later(writes: Sequence[Write], write: Write, shape: Shape) -> Mask:
+    """The cells that were overwritten after a write."""
+    mask = np.zeros(shape, bool)
+    for other in writes[next(k for k, w in enumerate(writes) if w is write) + 1 :]:
+        if not other.partial:
+            paint(mask, other.region)
+    return mask
+
+
+def _sources(writes: Sequence[Write]) -> list[tuple[Node, Lineage]]:
+    found: dict[Node, list[Lineage]] = {}
+    for write in writes:
+        if write.source is not None and write.lineage is not None:
+            found.setdefault(write.source, []).append(write.lineage)
+    return [(source, unite(lineages)) for source, lineages in found.items()]

@@ -1,0 +1,171 @@
+"""Tables as the store knows them: a name, columns, rows, and the step that made them."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from dslog.capture.numpy.node import Node
+from dslog.capture.recorder import Session
+from dslog.capture.spark.row_id import RowSet
+from dslog.capture.spark.row_trace import Outlet, store_products
+from dslog.capture.table_product import Pairs, Part, RowMap
+from dslog.config import Config
+from dslog.errors import CaptureError
+from dslog.lineage.lineage import Lineage
+from dslog.store.records import Body
+
+if TYPE_CHECKING:
+    from dslog.capture.numpy.call import Lineages
+    from dslog.capture.spark.frame import Frame
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """A table that a step read: for each link between the rows, the columns that go with it.
+
+    A link is one of the output's row maps; None means that rows are the same.
+    """
+
+    table: TableNode
+    parts: tuple[tuple[str | None, Pairs], ...]
+    exact: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The step that made a table."""
+
+    op: str
+    args: Mapping[str, object] = field(default_factory=dict)
+    inputs: tuple[Input, ...] = ()
+
+
+@dataclass(eq=False)
+class TableNode:
+    """A table of the lineage graph; its values are a DataFrame's business."""
+
+    node: Node
+    columns: tuple[str, ...]
+    rows: RowSet
+    origin: Origin
+    recorded: bool = False
+    keep: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns; the rows must be known."""
+        count = self.rows.counted()
+        if count is None:
+            raise AssertionError(f"the rows of {self.node.name!r} were not counted yet")
+        return count, len(self.columns)
+
+
+class Tracker:
+    """A store's side of tracked frames: names for tables, and frames whose lineage is due."""
+
+    def __init__(self, session: Session, values: Path | None = None) -> None:
+        self.session = session
+        self.values = values
+        self.outlet = Outlet(session.files, Config.from_environment().collect_rows)
+        self.lock = threading.RLock()
+        self._due: weakref.WeakSet[Frame] = weakref.WeakSet()
+        self._held: list[Frame] = []
+        self.alive: weakref.WeakValueDictionary[str, Frame] = weakref.WeakValueDictionary()
+
+    def table(self, base: str, columns: tuple[str, ...], rows: RowSet, origin: Origin) -> TableNode:
+        """Name the result of a step after the table it comes from."""
+        node = self.session.node((), f"{base}.{origin.op}", base)
+        keep = any(one.table.keep for one in origin.inputs)
+        return TableNode(node, columns, rows, origin, keep=keep)
+
+    def source(self, name: str | None, columns: tuple[str, ...], rows: RowSet) -> TableNode:
+        """Make the node of a table that the user brings."""
+        self.session.catalog.require_writable()
+        origin = Origin("track")
+        if name is not None and self.session.is_taken(name):
+            raise CaptureError(
+                f"there is an array {name!r} in the store: track this table under another name"
+            )
+        node = self.session.node((), name or "table", name or "table")
+        node.base = node.name
+        return TableNode(node, columns, rows, origin)
+
+    def stored(self, name: str, columns: tuple[str, ...]) -> TableNode | None:
+        """Return a table that the store has under this name, with as many columns."""
+        shape = self.session.catalog.shape(name)
+        if shape is None and self.session.is_taken(name):
+            self.session.flush()
+            shape = self.session.catalog.shape(name)
+        if shape is None or len(shape) != 2 or shape[1] != len(columns):
+            return None
+        node = Node(name, shape, name, self.session, stored=True)
+        return TableNode(node, columns, RowSet(shape[0]), Origin("track"), recorded=True)
+
+    def read_again(self, table: TableNode, name: str | None) -> TableNode:
+        """Make the node of a stored table that was read under another name."""
+        pairs = frozenset((c, c) for c in range(len(table.columns)))
+        node = self.source(name, table.columns, table.rows)
+        node.origin = Origin("read", {}, (Input(table, ((None, pairs),)),))
+        return node
+
+    def due(self, frame: Frame) -> None:
+        """Take note of a frame whose lineage is computed when the store is asked, or closed."""
+        with self.lock:
+            self._due.add(frame)
+
+    def hold(self, frame: Frame) -> None:
+        """Keep a frame until the next flush, even if nobody else does."""
+        with self.lock:
+            self._held.append(frame)
+
+    def flush(self) -> None:
+        """Compute and record the lineage of every frame that somebody still holds."""
+        with self.lock:
+            while self._due and not self.session.closed:
+                frame = self._due.pop()
+                try:
+                    frame.record()
+                except BaseException:
+                    self._due.add(frame)
+                    raise
+            self._held.clear()
+
+    def record(self, table: TableNode) -> None:
+        """Record the steps that led to a table whose rows are known, earliest first."""
+        waiting = [table]
+        while waiting:
+            last = waiting[-1]
+            before = [i.table for i in last.origin.inputs if not i.table.recorded]
+            if before and not last.recorded:
+                waiting += before
+                continue
+            waiting.pop()
+            if not last.recorded:
+                self._record(last)
+
+    def _record(self, table: TableNode) -> None:
+        table.node.shape = table.shape
+        tables: dict[Node, list[Input]] = {}
+        for one in table.origin.inputs:
+            tables.setdefault(one.table.node, []).append(one)
+        found = tuple(self._lineage(table, inputs) for inputs in tables.values())
+        lineages = cast("Lineages", (found,))  # stored forms are passed on like any other
+        args = {**table.origin.args, "columns": list(table.columns)}
+        self.session.record(table.origin.op, list(tables), [table.node], lineages, args)
+        table.recorded = True
+
+    def _lineage(self, table: TableNode, inputs: list[Input]) -> Lineage | Body:
+        """Unite what a step read of one table, which may have come in twice."""
+        parts = []
+        for one in inputs:
+            for link, columns in one.parts:
+                rows = RowMap.run(table.shape[0]) if link is None else table.rows.maps[link]
+                parts.append(Part(rows, columns))
+        exact = all(one.exact for one in inputs)
+        files = self.outlet.files
+        return store_products(table.shape, inputs[0].table.shape, parts, files, exact=exact)

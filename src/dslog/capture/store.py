@@ -1,0 +1,300 @@
+"""The store that ``dslog.open`` gives: it keeps lineage, tracks arrays and answers questions.
+
+Capture, reuse and the questions are built on :class:`LineageStore`, which can't know of them; this
+class puts them together.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Union, cast, overload
+
+from dslog.capture.numpy.array import TrackedArray, track
+from dslog.capture.read_capture import read_capture
+from dslog.capture.recorder import Keeper, Session
+from dslog.capture.values import KnownValues
+from dslog.config import Config
+from dslog.query.follower import Load
+from dslog.questions.diff import Diff, Run, diff
+from dslog.questions.dropped import Dropped, dropped
+from dslog.questions.first_nan import FirstNan, first_nan
+from dslog.questions.history import History, KeptValues
+from dslog.questions.reach import Impact, Why, impact, why
+from dslog.reuse.exchange import Describe, export_signatures, import_signatures, teach
+from dslog.reuse.library import depends_on_values, numpy_library
+from dslog.reuse.predictor import Predictor
+from dslog.spark.join_job import check_engine
+from dslog.spark.relation_frame import is_frame
+from dslog.store.arguments import ArgumentError
+from dslog.store.catalog import Transaction
+from dslog.store.commit import Batch
+from dslog.store.lineage_store import LineageStore
+from dslog.store.names import find_array
+from dslog.store.records import SignatureInfo
+from dslog.store.sqlite import SqliteCatalog
+from dslog.types import Array, Shape
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dslog.capture.spark.table_node import Tracker
+    from dslog.capture.spark.tracked_frame import TrackedFrame
+
+VALUES = "values"
+RunLike = Union["Store", str, PathLike[str], slice]
+"""What ``diff`` compares."""
+
+
+class Store(LineageStore):
+    """A store whose arrays can be tracked.
+
+    Calls on tracked arrays wait in memory and are committed together, before the catalog is used
+    for anything else, when the store is closed, and at the latest when the program ends.
+    """
+
+    def __init__(self, path: str | PathLike[str], mode: str = "a", *, spark: object = None) -> None:
+        config = Config.from_environment()
+        reuse = Predictor(
+            config.reuse_after, config.reuse_probes, numpy_library, on_values=depends_on_values
+        )
+        super().__init__(path, mode, read_capture=read_capture, reuse=reuse, spark=spark)
+        values = self._path / VALUES if self._path else None
+        self._keeper = Keeper(values)
+        self.session = Session(Batch(self._catalog, self._files), self._keeper)
+        self._waiting = Waiting(self.session, values)
+        complete = CompleteCatalog(self._catalog, self._waiting.flush)
+        self._catalog = cast("SqliteCatalog", complete)
+        self._registrar = replace(self._registrar, catalog=self._catalog)
+        self._rescue = weakref.finalize(self, self._waiting.close)
+
+    @overload
+    def track(
+        self, values: DataFrame, name: str | None = None, *, keep_values: bool = False
+    ) -> TrackedFrame: ...
+
+    @overload
+    def track(
+        self, values: Any, name: str | None = None, *, keep_values: bool = False
+    ) -> TrackedArray: ...
+
+    def track(
+        self, values: Any, name: str | None = None, *, keep_values: bool = False
+    ) -> TrackedArray | TrackedFrame:
+        """Return values as an array whose lineage is recorded, called ``name`` in this store.
+
+        A Spark DataFrame becomes a tracked frame, anything else a tracked array. Without a name it
+        gets one: ``array``, ``array_2`` ... The values are not stored; with ``keep_values`` they
+        are, and those of everything that is made of them.
+        """
+        if is_frame(values):
+            return self._waiting.track_frame(values, name, keep_values=keep_values)
+        return track(self.session, values, name, keep_values=keep_values)
+
+    def values(self, name: str) -> Array:
+        """Return the values of an array that was tracked with ``keep_values``."""
+        self.flush()
+        return self._keeper.load(name)
+
+    def _values(self) -> KeptValues:
+        values = self._path / VALUES if self._path else None
+        self.flush()
+        return KnownValues(self.session, self._keeper, values)
+
+    # asking like a person who debugs
+
+    def why(self, array: str, cell: object, *, engine: str = "auto") -> Why:
+        """Say what made cells: the cells of every array behind them, with values where kept.
+
+        Of a table, a column may be named: ``store.why("delays", (3, "average"))``.
+        """
+        knowledge = self._knowledge(engine)
+        return why(array, knowledge[0].cells(array, cell), *knowledge)
+
+    def impact(self, array: str, cells: object, *, engine: str = "auto") -> Impact:
+        """Say what cells touched: the cells of every array made with them."""
+        knowledge = self._knowledge(engine)
+        return impact(array, knowledge[0].cells(array, cells), *knowledge)
+
+    def dropped(self, array: str, row: object, *, engine: str = "auto") -> Dropped:
+        """Find the steps where the lineage of a row ends, and what is left of it.
+
+        ``row`` is the number of a row, or cells as in a query.
+        """
+        knowledge = self._knowledge(engine)
+        return dropped(array, knowledge[0].row(array, row), *knowledge)
+
+    def first_nan(self, array: str, *, engine: str = "auto") -> FirstNan:
+        """Find the earliest cells that brought in the NaNs, or nulls, of an array.
+
+        This needs values: of arrays tracked with ``keep_values``, or of tracked arrays that the
+        program still holds. Arrays in between without values are looked through.
+        """
+        return first_nan(find_array(array, self._catalog).name, *self._knowledge(engine))
+
+    def diff(self, run1: RunLike, run2: RunLike | None = None) -> Diff:
+        """Say which operations and which lineage changed from one run to another.
+
+        A run is a store, the path of one, or a slice of this store's operations; without ``run2``,
+        it is this store.
+        """
+        with ExitStack() as opened:
+            return diff(self._run(run1, opened), self._run(run2, opened))
+
+    def teach(
+        self,
+        name: str,
+        describe: Describe,
+        shapes: Sequence[Sequence[Shape]],
+        op_args: Mapping[str, object] | None = None,
+    ) -> SignatureInfo:
+        """Let reuse know an operation before it is ever called.
+
+        ``describe(*input_shapes)`` gives the shapes of the outputs and a capture per (output,
+        input) pair. It is asked for each of ``shapes``, and a formula has to explain all of them:
+        give several different sizes, some of them 1 or 0 if those are to be answered too.
+        """
+        return teach(self, name, describe, shapes, op_args)
+
+    def export_signatures(self, path: str | PathLike[str]) -> int:
+        """Write the formulas that reuse found to a JSON file and return how many there are."""
+        return export_signatures(self, path)
+
+    def import_signatures(self, path: str | PathLike[str]) -> int:
+        """Take formulas from another store's file and return how many were new.
+
+        What this store found out by itself stays as it is.
+        """
+        return import_signatures(self, path)
+
+    def flush(self) -> None:
+        """Commit what was captured so far; queries and ``close`` do that by themselves."""
+        self._waiting.flush()
+
+    def close(self) -> None:
+        """Commit what was captured and close the store; closing twice is fine."""
+        self._rescue()
+        super().close()
+
+    def _knowledge(self, engine: str) -> tuple[History, KeptValues, Load]:
+        """Gather what the verbs need to know."""
+        check_engine(engine)
+        return History(self._catalog), self._values(), self._engines.loader(engine)
+
+    def _run(self, run: RunLike | None, opened: ExitStack) -> Run:
+        if isinstance(run, str | PathLike):
+            run = opened.enter_context(Store(run, "r"))
+        if isinstance(run, Store):
+            return run._as_run()  # noqa: SLF001 (another store)
+        if run is not None and not isinstance(run, slice):
+            raise ArgumentError(
+                f"{run!r} is no run: give a store, the path of one, or a slice of operations, such "
+                f"as slice(0, 5)"
+            )
+        return self._as_run(run)
+
+    def _as_run(self, part: slice | None = None) -> Run:
+        history = History(self._catalog)
+        calls = history.calls if part is None else history.calls[part]
+        label = str(self._path or ":memory:")
+        if part is not None:
+            label += f" operations {part.start or 0}:{'' if part.stop is None else part.stop}"
+        return Run(label, history, calls, self._engines.load)
+
+
+class Waiting:
+    """What waits to be committed: numpy's operations, and frames whose lineage is to be computed.
+
+    It knows nothing of the store, so a store that nobody holds any more can still be closed.
+    """
+
+    def __init__(self, session: Session, values: Path | None) -> None:
+        self._session = session
+        self._values = values
+        self.frames: Tracker | None = None
+
+    def track_frame(self, frame: DataFrame, name: str | None, *, keep_values: bool) -> TrackedFrame:
+        """Track a Spark DataFrame; only now is Spark's side of tracking imported."""
+        from dslog.capture.spark.table_node import Tracker  # noqa: PLC0415
+        from dslog.capture.spark.tracked_frame import track_frame  # noqa: PLC0415
+
+        if self.frames is None:
+            self.frames = Tracker(self._session, self._values)
+        return track_frame(self.frames, frame, name, keep_values=keep_values)
+
+    def flush(self) -> None:
+        """Compute the lineage of frames and commit everything."""
+        if self.frames is not None:
+            self.frames.flush()
+        self._session.flush()
+
+    def close(self) -> None:
+        """Commit everything; from here on, results of what was tracked are plain."""
+        try:
+            if self.frames is not None and not self._session.closed:
+                self.frames.flush()
+        finally:
+            self._session.close()
+
+
+class CompleteCatalog:
+    """A catalog that commits what waits before it is read or written."""
+
+    def __init__(self, catalog: SqliteCatalog, flush: Callable[[], None]) -> None:
+        self._catalog = catalog
+        self._flush = flush
+        self._thread = threading.local()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Begin to write; inside, nothing is committed in between."""
+        with self._still(), self._catalog.transaction() as transaction:
+            yield transaction
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let reads see one state; inside, nothing is committed in between."""
+        with self._still(), self._catalog.snapshot():
+            yield
+
+    def close(self) -> None:
+        """Let go of the database; what waits was committed before."""
+        self._catalog.close()
+
+    def __getattr__(self, name: str) -> Any:
+        if not self._is_still:
+            self._flush()
+        return getattr(self._catalog, name)
+
+    @property
+    def _is_still(self) -> bool:
+        return getattr(self._thread, "still", False)
+
+    @contextmanager
+    def _still(self) -> Iterator[None]:
+        """Commit what waits, and then nothing more from this thread until the block ends."""
+        before = self._is_still
+        if not before:
+            self._flush()
+        self._thread.still = True
+        try:
+            yield
+        finally:
+            self._thread.still = before
+
+
+def open_store(
+    path: str | PathLike[str], mode: Literal["a", "r"] = "a", *, spark: object = None
+) -> Store:
+    """Open the store in a directory, or make one there.
+
+    ``":memory:"`` gives a throw-away store. Mode ``"r"`` only reads, and so does ``"a"`` where the
+    directory can't be written. ``spark`` is a session, or settings for one, for the steps that run
+    on Spark.
+    """
+    return Store(path, mode, spark=spark)

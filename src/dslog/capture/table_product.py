@@ -1,0 +1,137 @@
+"""Row lineage times column lineage: the lineage between the cells of two tables.
+
+What a step does to rows and what it does to columns are independent of each other, mostly: so n
+rows and c columns cost n + c, not n * c. Where columns differ in the rows they read (a group's key
+and a value picked from one of its rows) the lineage is a union of such products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dslog.compress.encoder import encode_table
+from dslog.compress.folds import fold
+from dslog.compress.provrc import provrc
+from dslog.lineage.factor import Factor, Term
+from dslog.lineage.lineage import Lineage, Orientation
+from dslog.lineage.table import Table
+from dslog.spark.part_files import Part as FilePart
+from dslog.types import Shape
+
+Pairs = frozenset[tuple[int, int]]
+"""Columns that read columns: (output column, input column)."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowMap:
+    """Which rows of an input made which rows of an output.
+
+    ``forward`` says that the table's absolute side is the input, as for a group-by, where each
+    input row has one output row. Such a table may give the output's column as well (``pivoted``).
+    With ``parts``, the rows are in part files, and the table's one row stands for them.
+    """
+
+    table: Table
+    forward: bool = False
+    parts: tuple[FilePart, ...] = ()
+
+    @property
+    def pivoted(self) -> bool:
+        """Whether the table names output cells, not output rows."""
+        return self.table.num_in == 2
+
+    @classmethod
+    def run(cls, count: int, out: int = 0, in_: int = 0) -> RowMap:
+        """Map ``count`` rows in order, from rows ``out`` and ``in_`` on."""
+        if not count:
+            return cls(Table.empty(1, 1))
+        return cls(Table.plain(1, 1, [[out, out + count - 1, in_ - out, in_ - out]], [[0]]))
+
+    @classmethod
+    def gather(cls, count: int) -> RowMap:
+        """Map all of ``count`` input rows to one output row."""
+        rows = np.array([[0, count - 1, 0, 0]] if count else np.zeros((0, 4)), np.int64)
+        return cls(Table.plain(1, 1, rows, np.full((len(rows), 1), -1)), forward=True)
+
+    @classmethod
+    def in_files(cls, parts: tuple[FilePart, ...], width: int, *, forward: bool = False) -> RowMap:
+        """Make a map whose rows, with ``width`` numbers on their right side, are in part files."""
+        place = np.zeros((1, 2 + 2 * width), np.int64)
+        return cls(Table.plain(1, width, place, np.full((1, width), -1)), forward, parts)
+
+    def turned(self) -> RowMap:
+        """Return a map of rows in order with the other side as the absolute one."""
+        table = self.table
+        plain = not self.parts and not table.levels and (table.ref >= 0).all()
+        if not plain or not (table.in_lo == table.in_hi).all():
+            raise AssertionError("only rows in order can be turned")
+        shift = table.in_lo
+        rows = np.concatenate([table.out_lo + shift, table.out_hi + shift, -shift, -shift], axis=1)
+        return RowMap(Table.plain(1, 1, rows, table.ref), not self.forward)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One product: rows by columns. A pivoted map takes the input columns alone."""
+
+    rows: RowMap
+    columns: Pairs
+
+
+def same_columns(count: int) -> Pairs:
+    """Every column comes from the one at its place."""
+    return frozenset((c, c) for c in range(count))
+
+
+def all_columns(out: int, in_: int) -> Pairs:
+    """Every column comes from every column."""
+    return frozenset((c, d) for c in range(out) for d in range(in_))
+
+
+def picked(places: Iterable[int]) -> Pairs:
+    """Column c comes from the c-th of these places."""
+    return frozenset(enumerate(places))
+
+
+def multiply(
+    out_shape: Shape, in_shape: Shape, parts: Sequence[Part], *, exact: bool = True
+) -> Lineage:
+    """Return the lineage that is the union of these products."""
+    forward = any(part.rows.forward for part in parts)
+    terms: list[Term] = []
+    for part in parts:
+        rows = part.rows if part.rows.forward == forward else part.rows.turned()
+        if len(rows.table) and part.columns:
+            terms += _terms(rows, part.columns, out_shape, in_shape)
+    direction: Orientation = "forward" if forward else "backward"
+    return Lineage(out_shape, in_shape, tuple(terms), exact=exact, orientation=direction)
+
+
+def _terms(rows: RowMap, columns: Pairs, out_shape: Shape, in_shape: Shape) -> list[Term]:
+    if rows.pivoted:
+        reads = {(c,) for _, c in columns}
+        table = _encode_pairs(reads, (in_shape[1],), ())
+        others = Factor((1,), (), table)
+        encoded = _encode_rows(rows, in_shape[:1], out_shape)
+        return [(*term, others) for term in encoded]
+    sides = (in_shape, out_shape) if rows.forward else (out_shape, in_shape)
+    pairs = {(i, o) for o, i in columns} if rows.forward else set(columns)
+    table = _encode_pairs(pairs, sides[0][1:], sides[1][1:])
+    factor = Factor((1,), (1,), table)
+    encoded = _encode_rows(rows, sides[0][:1], sides[1][:1])
+    return [(*term, factor) for term in encoded]
+
+
+def _encode_rows(rows: RowMap, out_shape: Shape, in_shape: Shape) -> Sequence[Term]:
+    """Compress a map further; one in part files stays as it is."""
+    if rows.parts:
+        return [(Factor((0,), tuple(range(rows.table.num_in)), rows.table),)]
+    return encode_table(rows.table, out_shape, in_shape)
+
+
+def _encode_pairs(pairs: Iterable[tuple[int, ...]], out_shape: Shape, in_shape: Shape) -> Table:
+    relation = np.array(sorted(pairs), np.int64)
+    return fold(provrc(relation, out_shape, in_shape))

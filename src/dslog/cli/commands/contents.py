@@ -1,0 +1,261 @@
+"""Look at what a store holds."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from dslog.cells.text import counted, shape_text
+from dslog.cli.command import LOOK, command
+from dslog.cli.options import Limit, StorePath, limited, open_existing
+from dslog.cli.printer import Report, indented, listing, more_text, size_text
+from dslog.errors import NotFoundError, did_you_mean
+from dslog.store.arguments import call_text
+
+if TYPE_CHECKING:
+    from dslog.capture.store import Store
+    from dslog.store.records import ArrayInfo, LineageInfo, Operation
+
+PLACE = 20
+commands = typer.Typer()
+
+
+@dataclass(frozen=True, slots=True)
+class Contents(Report):
+    """Every array, operation and lineage."""
+
+    path: str
+    arrays: Sequence["ArrayInfo"]
+    operations: Sequence["Operation"]
+    lineages: Sequence["LineageInfo"]
+    limit: int | None
+
+    def text(self) -> Iterator[RenderableType]:
+        """Give a line per array: its shape, and how it was made."""
+        yield Text(
+            f"{self.path}: {counted(len(self.arrays), 'array')}, "
+            f"{counted(len(self.operations), 'operation')}, "
+            f"{counted(len(self.lineages), 'lineage')}"
+        )
+        made = _made_by(self.operations, self.lineages)
+        shown = limited(self.limit, len(self.arrays), default=50)
+        rows = [
+            (f"  {array.name}", shape_text(array.shape), made.get(array.name, "given"))
+            for array in self.arrays[:shown]
+        ]
+        if rows:
+            yield listing(("  array", "shape", "made by"), rows)
+        if note := more_text(shown, len(self.arrays), "arrays"):
+            yield Text(f"  {note}", style="dim")
+
+    def data(self) -> Mapping[str, object]:
+        """Give everything."""
+        shown = limited(self.limit or 0, len(self.arrays))
+        return {
+            "path": self.path,
+            "arrays": [
+                {"name": array.name, "shape": list(array.shape)} for array in self.arrays[:shown]
+            ],
+            "operations": [operation_data(operation) for operation in self.operations],
+            "lineages": [lineage_data(lineage) for lineage in self.lineages],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait(Report):
+    """One array: how it was made, what was made of it, and its lineage in words."""
+
+    array: "ArrayInfo"
+    made_by: Sequence["Operation"]
+    used_by: Sequence["Operation"]
+    lineages: Sequence["LineageInfo"]
+    formulas: Sequence[str]
+
+    def text(self) -> Iterator[RenderableType]:
+        """Give the array, its neighbours, and what its rows mean."""
+        shape = self.array.shape
+        cells = counted(prod(shape), "cell")
+        known = f"{shape_text(shape)}, {cells}" if len(shape) > 1 else cells
+        yield Text(f"{self.array.name}: {known}", style="bold")
+        if not self.made_by and not self.lineages:
+            yield indented("given: nothing in the store made it")
+        for heading, operations in (("made by", self.made_by), ("used by", self.used_by)):
+            for operation in operations:
+                yield indented(f"{heading} {_operation_text(operation)}")
+        yield from _lineage_text(self.lineages, self.formulas)
+
+    def data(self) -> Mapping[str, object]:
+        """Give the same as JSON values."""
+        return {
+            "name": self.array.name,
+            "shape": list(self.array.shape),
+            "made_by": [operation_data(operation) for operation in self.made_by],
+            "used_by": [operation_data(operation) for operation in self.used_by],
+            "lineages": _with_formulas(self.lineages, self.formulas),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Between(Report):
+    """The lineage of one pair of arrays."""
+
+    lineages: Sequence["LineageInfo"]
+    formulas: Sequence[str]
+
+    def text(self) -> Iterator[RenderableType]:
+        """Say what the rows mean."""
+        return _lineage_text(self.lineages, self.formulas)
+
+    def data(self) -> Mapping[str, object]:
+        """Give the same as JSON values."""
+        return {"lineages": _with_formulas(self.lineages, self.formulas)}
+
+
+@command(
+    commands,
+    panel=LOOK,
+    examples=("dslog ls lineage.dslog", "dslog ls lineage.dslog --json"),
+)
+def ls(store: StorePath, *, limit: Limit = None) -> Report:
+    """List the arrays of a store and how each was made."""
+    with open_existing(store) as opened:
+        return Contents(
+            path=str(store),
+            arrays=opened.arrays(),
+            operations=opened.operations(),
+            lineages=opened.lineages(),
+            limit=limit,
+        )
+
+
+@command(
+    commands,
+    panel=LOOK,
+    examples=("dslog show lineage.dslog total", "dslog show lineage.dslog total image"),
+)
+def show(
+    store: StorePath,
+    array: Annotated[str, typer.Argument(metavar="ARRAY", help="An array.")],
+    in_: Annotated[
+        str | None, typer.Argument(metavar="[INPUT]", help="Show only lineage from this input.")
+    ] = None,
+) -> Report:
+    """Show an array: how it was made, and its lineage as formulas.
+
+    In the formulas b0, b1, ... are the indices of an output cell and a0, a1, ... those of the input
+    cells that made it; intervals include both ends.
+    """
+    with open_existing(store) as opened:
+        if in_ is not None:
+            return Between(*_read(opened, array, in_))
+        return _portrait(opened, array)
+
+
+def operation_data(operation: "Operation") -> dict[str, object]:
+    """Return an operation as JSON values."""
+    return {
+        "id": operation.id,
+        "name": operation.name,
+        "inputs": list(operation.inputs),
+        "outputs": list(operation.outputs),
+        "args": dict(operation.args),
+        "reused": operation.reused,
+        "exact": operation.exact,
+        "created": operation.created.isoformat(),
+    }
+
+
+def lineage_data(info: "LineageInfo") -> dict[str, object]:
+    """Return a lineage's size and place as JSON values."""
+    return {
+        "out": info.out,
+        "in": info.in_,
+        "operation": info.op,
+        "rows": info.num_rows,
+        "bytes": info.nbytes,
+        "exact": info.exact,
+        "where": info.where,
+    }
+
+
+def _portrait(store: "Store", name: str) -> Portrait:
+    arrays = {array.name: array for array in store.arrays()}
+    if name not in arrays:
+        hint = did_you_mean(name, arrays) or " 'dslog ls' lists the arrays."
+        raise NotFoundError(f"there is no array {name!r} in the store.{hint}")
+    operations = store.operations()
+    inputs = list(dict.fromkeys(info.in_ for info in store.lineages() if info.out == name))
+    pairs = [_read(store, name, in_) for in_ in inputs]
+    return Portrait(
+        array=arrays[name],
+        made_by=[operation for operation in operations if name in operation.outputs],
+        used_by=[operation for operation in operations if name in operation.inputs],
+        lineages=[info for infos, _ in pairs for info in infos],
+        formulas=[formula for _, formulas in pairs for formula in formulas],
+    )
+
+
+def _read(store: "Store", out: str, in_: str) -> tuple[list["LineageInfo"], list[str]]:
+    formulas = [lineage.describe() for lineage in store.load(out, in_)]
+    return [info for info in store.lineages() if (info.out, info.in_) == (out, in_)], formulas
+
+
+def _made_by(
+    operations: Sequence["Operation"], lineages: Sequence["LineageInfo"]
+) -> dict[str, str]:
+    """Return how each array was made, in words."""
+    made: dict[str, list[str]] = {}
+    for operation in operations:
+        for name in operation.outputs:
+            made.setdefault(name, []).append(_call_of(operation))
+    for info in lineages:
+        if info.op is None:
+            label = "" if info.exact else " (superset)"
+            made.setdefault(info.out, []).append(f"lineage from {info.in_}{label}")
+    return {name: "; ".join(ways) for name, ways in made.items()}
+
+
+def _call_of(operation: "Operation") -> str:
+    text = call_text(operation.name, operation.args)
+    if operation.inputs:
+        text += f" of {', '.join(operation.inputs)}"
+    return text if operation.exact else f"{text} ({label_of(operation)})"
+
+
+def label_of(operation: "Operation") -> str:
+    """Return what the lineage of an operation is, if it is not exact."""
+    return "estimate" if operation.args.get("estimate") is True else "superset"
+
+
+def _operation_text(operation: "Operation") -> str:
+    text = (
+        f"{_call_of(operation)}: operation {operation.id}, {operation.created:%Y-%m-%d %H:%M} UTC"
+    )
+    return f"{text}, reused by {operation.reused}" if operation.reused else text
+
+
+def _lineage_text(
+    lineages: Sequence["LineageInfo"], formulas: Sequence[str]
+) -> Iterator[RenderableType]:
+    for info, formula in zip(lineages, formulas, strict=True):
+        head = Text(f"{info.out} <- {info.in_}", style="bold")
+        head.append(
+            f": {counted(info.num_rows, 'compressed row')}, {size_text(info.nbytes)} in the "
+            f"{info.where}, {'exact' if info.exact else 'not exact'}",
+            style="not bold",
+        )
+        yield head
+        yield indented(formula)
+
+
+def _with_formulas(
+    lineages: Sequence["LineageInfo"], formulas: Sequence[str]
+) -> list[dict[str, object]]:
+    return [
+        {**lineage_data(info), "formula": formula.splitlines()}
+        for info, formula in zip(lineages, formulas, strict=True)
+    ]

@@ -1,0 +1,346 @@
+"""What differs between two runs, as values that print themselves.
+
+``diff``: which operations and lineages changed between two runs.
+
+Calls are paired in order: first those with the same name and outputs, then, between those, calls
+with the same outputs, then calls of the same name. So an operation put in between shifts nothing,
+even where numbered names shift. An array of the first run stands for the one in its place in the
+second; an array that is in no pair, such as a source, for the one of the same name.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.cells.cellset import CellSet
+from dslog.cells.text import counted, shape_text
+from dslog.compress.encoder import recompress
+from dslog.lineage.lineage import Lineage
+from dslog.query.edges import Edge
+from dslog.questions.history import Call, History
+from dslog.questions.reach import cells_text
+from dslog.store.arguments import value_text
+from dslog.types import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentChange:
+    """An argument of an operation before and after; None where it was not given."""
+
+    name: str
+    before: object
+    after: object
+
+    def __str__(self) -> str:
+        return f"{self.name}: {value_text(self.before)} -> {value_text(self.after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeChange:
+    """The shape of an array, by its name in the second run, before and after."""
+
+    array: str
+    before: Shape
+    after: Shape
+
+    def __str__(self) -> str:
+        return f"shape of {self.array}: {shape_text(self.before)} -> {shape_text(self.after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class LineageChange:
+    """Lineage between two arrays, by their names in the second run, that is not the same.
+
+    ``cells`` are the output cells that are made of other cells than before; None when that was not
+    looked up, because shapes differ or there are too many pairs to compare. ``lost`` and ``gained``
+    count pairs. ``relabelled`` is set when one is exact and the other is not.
+    """
+
+    out: str
+    in_: str
+    cells: CellSet | None
+    lost: int = 0
+    gained: int = 0
+    relabelled: bool = False
+
+    def __str__(self) -> str:
+        text = f"lineage of {self.out} from {self.in_}: "
+        if self.cells is None:
+            return f"{text}too large to compare pair by pair, but stored in another form"
+        parts = []
+        if self.cells:
+            pairs = f"{counted(self.lost, 'pair')} lost, {self.gained:,} gained"
+            parts.append(f"{cells_text(self.cells)} made of other cells ({pairs})")
+        if self.relabelled:
+            parts.append("exact in one run, but not in the other")
+        return text + ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A call of both runs that is not the same in both.
+
+    ``inputs`` holds (before, after) where another array went in.
+    """
+
+    before: Call
+    after: Call
+    arguments: tuple[ArgumentChange, ...]
+    inputs: tuple[tuple[str, str], ...]
+    shapes: tuple[ShapeChange, ...]
+    lineage: tuple[LineageChange, ...]
+
+    def __bool__(self) -> bool:
+        changes = self.arguments or self.inputs or self.shapes or self.lineage
+        return bool(changes) or self.before.name != self.after.name
+
+    def __str__(self) -> str:
+        lines = [f"{', '.join(self.after.outputs)} = {self.after}"]
+        if self.before.name != self.after.name:
+            lines.append(f"    operation: {self.before.name} -> {self.after.name}")
+        lines += [f"    {change}" for change in self.arguments]
+        lines += [f"    input: {before} -> {after}" for before, after in self.inputs]
+        lines += [f"    {change}" for change in (*self.shapes, *self.lineage)]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain dicts, lists, strings and numbers, ready for JSON."""
+        return {
+            "before": call_dict(self.before),
+            "after": call_dict(self.after),
+            "arguments": {one.name: [one.before, one.after] for one in self.arguments},
+            "inputs": [list(pair) for pair in self.inputs],
+            "shapes": {one.array: [list(one.before), list(one.after)] for one in self.shapes},
+            "lineage": [
+                {
+                    "out": one.out,
+                    "in": one.in_,
+                    "boxes": None if one.cells is None else one.cells.boxes.tolist(),
+                    "lost": one.lost,
+                    "gained": one.gained,
+                    "relabelled": one.relabelled,
+                }
+                for one in self.lineage
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """Two runs compared: calls only one of them has, calls that changed, sources that changed.
+
+    ``same`` counts the calls that are the same. It is true when there is any difference.
+    """
+
+    before: str
+    after: str
+    removed: tuple[Call, ...]
+    added: tuple[Call, ...]
+    changed: tuple[Changed, ...]
+    sources: tuple[ShapeChange, ...]
+    same: int
+
+    def __bool__(self) -> bool:
+        return bool(self.removed or self.added or self.changed or self.sources)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain dicts, lists, strings and numbers, ready for JSON."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "removed": [call_dict(call) for call in self.removed],
+            "added": [call_dict(call) for call in self.added],
+            "changed": [change.to_dict() for change in self.changed],
+            "sources": {one.array: [list(one.before), list(one.after)] for one in self.sources},
+            "same": self.same,
+        }
+
+    def __str__(self) -> str:
+        same = counted(self.same, "operation")
+        if not self:
+            return f"{self.before} and {self.after} are the same: {same}"
+        counts = (
+            f"{len(self.changed)} changed, {len(self.removed)} removed, {len(self.added)} added"
+        )
+        lines = [f"{self.before} -> {self.after}: {same} the same, {counts}"]
+        lines += [f"  ~ {source}" for source in self.sources]
+        lines += [f"  ~ {change}" for change in self.changed]
+        lines += [f"  - {', '.join(call.outputs)} = {call}" for call in self.removed]
+        lines += [f"  + {', '.join(call.outputs)} = {call}" for call in self.added]
+        return "\n".join(lines)
+
+
+def call_dict(call: Call) -> Mapping[str, object]:
+    """Return a call as JSON values."""
+    return {
+        "operation": None if call.operation is None else call.operation.id,
+        "name": call.name,
+        "inputs": list(call.inputs),
+        "outputs": list(call.outputs),
+        "args": dict(call.args),
+    }
+
+
+MOST_PAIRS = 20_000_000
+"""Pairs of a relation that are compared one by one at most."""
+
+Pairs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A store, or some of its calls, to be compared."""
+
+    label: str
+    history: History
+    calls: tuple[Call, ...]
+    load: Callable[[Edge], Lineage]
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """The shape of every array."""
+        return {array.name: array.shape for array in self.history.catalog.arrays()}
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The arrays of its calls."""
+        return frozenset(name for call in self.calls for name in (*call.inputs, *call.outputs))
+
+    @cached_property
+    def sources(self) -> list[str]:
+        """Arrays that go into calls and come out of none."""
+        made = {name for call in self.calls if call.inputs for name in call.outputs}
+        return [name for call in self.calls for name in call.inputs if name not in made]
+
+    def lineage(self, call: Call, out: str, in_: str) -> Lineage:
+        """What a call says of a pair."""
+        parts = [self.load(edge) for edge in call.edges if (edge.out, edge.in_) == (out, in_)]
+        if not parts:
+            return Lineage.empty(self.shapes[out], self.shapes[in_])
+        return parts[0] if len(parts) == 1 else recompress(parts)
+
+
+def diff(before: Run, after: Run) -> Diff:
+    """Compare two runs."""
+    partners: dict[str, str] = {}
+    changed, same = [], 0
+    pairs = list(_paired(before.calls, after.calls))
+    for old, new in pairs:
+        if old is None or new is None:
+            continue
+        partners.update(zip(old.outputs, new.outputs, strict=True))
+        change = _compare(old, new, before, after, partners)
+        same += not change
+        if change:
+            changed.append(change)
+    return Diff(
+        before.label,
+        after.label,
+        tuple(old for old, new in pairs if old is not None and new is None),
+        tuple(new for old, new in pairs if old is None and new is not None),
+        tuple(changed),
+        tuple(_source_shapes(before, after, partners)),
+        same,
+    )
+
+
+_KEYS: tuple[Callable[[Call], Hashable], ...] = (
+    lambda call: (call.name, call.outputs, len(call.inputs)),
+    lambda call: (call.outputs, len(call.inputs)),
+    lambda call: (call.name, len(call.outputs), len(call.inputs)),
+)
+
+
+def _paired(
+    old: Sequence[Call], new: Sequence[Call], keys: Sequence[Callable[[Call], Hashable]] = _KEYS
+) -> Iterator[tuple[Call | None, Call | None]]:
+    """Pair calls in order, by the first key where it can be; one without partner is with None."""
+    if not keys or not old or not new:
+        yield from ((call, None) for call in old)
+        yield from ((None, call) for call in new)
+        return
+    left, right = ([keys[0](call) for call in calls] for calls in (old, new))
+    at_old = at_new = 0
+    for block in SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks():
+        yield from _paired(old[at_old : block.a], new[at_new : block.b], keys[1:])
+        at_old, at_new = block.a + block.size, block.b + block.size
+        yield from zip(old[block.a : at_old], new[block.b : at_new], strict=True)
+
+
+def _compare(old: Call, new: Call, before: Run, after: Run, partners: dict[str, str]) -> Changed:
+    inputs = []
+    for was, now in zip(old.inputs, new.inputs, strict=True):
+        both_given = was in before.sources and now in after.sources
+        if both_given and was not in partners and was not in after.names:
+            partners[was] = now
+        if partners.get(was, was) != now:
+            inputs.append((was, now))
+    shapes = tuple(
+        ShapeChange(name, before.shapes[was], after.shapes[name])
+        for was, name in zip(old.outputs, new.outputs, strict=True)
+        if before.shapes[was] != after.shapes[name]
+    )
+    arguments = tuple(_arguments(old, new))
+    lineages = tuple(_lineages(old, new, before, after))
+    return Changed(old, new, arguments, tuple(inputs), shapes, lineages)
+
+
+def _arguments(old: Call, new: Call) -> Iterator[ArgumentChange]:
+    for name in dict.fromkeys((*old.args, *new.args)):
+        was, now = old.args.get(name), new.args.get(name)
+        if was != now or (name in old.args) != (name in new.args):
+            yield ArgumentChange(name, was, now)
+
+
+def _lineages(old: Call, new: Call, before: Run, after: Run) -> Iterator[LineageChange]:
+    for out_was, out in zip(old.outputs, new.outputs, strict=True):
+        for in_was, in_ in zip(old.inputs, new.inputs, strict=True):
+            shapes = before.shapes[out_was], before.shapes[in_was]
+            if shapes != (after.shapes[out], after.shapes[in_]):
+                continue  # another shape says it all
+            was = before.lineage(old, out_was, in_was)
+            change = _compare_lineage(out, in_, was, after.lineage(new, out, in_))
+            if change is not None:
+                yield change
+
+
+def _compare_lineage(out: str, in_: str, was: Lineage, now: Lineage) -> LineageChange | None:
+    if was == now:
+        return None
+    relabelled = was.exact != now.exact
+    if was.with_exact(True) == now.with_exact(True):
+        return LineageChange(out, in_, CellSet.empty(was.out_shape), relabelled=relabelled)
+    if max(_most_pairs(was), _most_pairs(now)) > MOST_PAIRS:
+        return LineageChange(out, in_, None, relabelled=relabelled)
+    lost, gained = _only(was.to_relation(), now.to_relation())
+    if not len(lost) and not len(gained) and not relabelled:
+        return None
+    axes = len(was.out_shape)
+    cells = CellSet.from_indices(was.out_shape, np.concatenate([lost, gained])[:, :axes])
+    return LineageChange(out, in_, cells, len(lost), len(gained), relabelled)
+
+
+def _most_pairs(lineage: Lineage) -> float:
+    terms = ([factor.table.most_pairs for factor in term] for term in lineage.terms)
+    return sum(math.prod(counts) for counts in terms)
+
+
+def _only(a: Pairs, b: Pairs) -> tuple[Pairs, Pairs]:
+    """Return the rows that only ``a`` has, and those that only ``b`` has; neither repeats a row."""
+    both = np.concatenate([a, b])
+    _, first, counts = np.unique(both, axis=0, return_index=True, return_counts=True)
+    alone = first[counts == 1]
+    return both[alone[alone < len(a)]], both[alone[alone >= len(a)]]
+
+
+def _source_shapes(before: Run, after: Run, partners: dict[str, str]) -> Iterator[ShapeChange]:
+    for name in dict.fromkeys(before.sources):
+        partner = partners.get(name, name)
+        shape = after.shapes.get(partner)
+        if shape is not None and shape != before.shapes[name]:
+            yield ShapeChange(partner, before.shapes[name], shape)

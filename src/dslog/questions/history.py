@@ -1,0 +1,197 @@
+"""What happened in a store, call by call, as the verbs look at it.
+
+What the verbs ask of values, which the store itself does not keep.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.cells.cellset import CellSet
+from dslog.cells.selection import parse, select
+from dslog.errors import SelectionError, did_you_mean
+from dslog.query.edges import Direction, Edge
+from dslog.query.graph import Walk, plan_reach
+from dslog.store.arguments import call_text
+from dslog.store.catalog import Catalog
+from dslog.store.names import find_array
+from dslog.store.records import ArrayInfo, LineageInfo, Operation
+
+_GIVEN = "lineage"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One operation with its lineages; or lineage given without one, of one pair of arrays."""
+
+    operation: Operation | None
+    name: str
+    args: Mapping[str, object]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    edges: tuple[Edge, ...]
+
+    def __str__(self) -> str:
+        args = {
+            name: value
+            for name, value in self.args.items()
+            if name != "columns" and value is not None
+        }
+        text = _GIVEN if self.operation is None else call_text(self.name, args)
+        return f"{text} of {', '.join(self.inputs)}" if self.inputs else text
+
+
+class History:
+    """The calls of a store, in order of registration."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """Every call; those without any lineage stand where their numbers belong."""
+        with self.catalog.snapshot():
+            waiting = list(reversed(self.catalog.operations()))
+            lineages = self.catalog.lineages()
+        grouped: dict[object, list[LineageInfo]] = {}
+        for info in lineages:
+            key = (info.out, info.in_) if info.op is None else info.op
+            grouped.setdefault(key, []).append(info)
+        found = []
+        for infos in grouped.values():
+            op = infos[0].op
+            while op is not None and waiting and waiting[-1].id <= op:
+                operation = waiting.pop()
+                found.append(_call(operation, grouped.get(operation.id, [])))
+            if op is None:
+                found.append(_call(None, infos))
+        found += [_call(operation, []) for operation in reversed(waiting)]
+        return tuple(found)
+
+    def walk(self, array: str, direction: Direction) -> Walk:
+        """Plan every path that leaves an array; no call is missing from it that ``calls`` has."""
+        with self.catalog.snapshot():
+            _ = self.calls
+            return plan_reach(array, direction, self.catalog)
+
+    @cached_property
+    def makers(self) -> Mapping[str, tuple[Call, ...]]:
+        """For each array, the calls that made it of others."""
+        made: dict[str, list[Call]] = {}
+        for call in self.calls:
+            for name in call.outputs if call.inputs else ():
+                made.setdefault(name, []).append(call)
+        return {name: tuple(calls) for name, calls in made.items()}
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {name: at for at, call in enumerate(self.calls) for name in call.outputs}
+
+    def place(self, array: str) -> int:
+        """How late an array was made; sources come before everything."""
+        return self._places[array] if array in self.makers else -1
+
+    @cached_property
+    def columns(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the columns of each array that is a table."""
+        found = {}
+        for call in self.calls:
+            columns = call.args.get("columns")
+            for name in call.outputs if isinstance(columns, list) else ():
+                found[name] = tuple(map(str, columns if isinstance(columns, list) else ()))
+        return found
+
+    def columns_of(self, array: ArrayInfo) -> tuple[str, ...]:
+        """The names of an array's columns; none if it is no table."""
+        columns = self.columns.get(array.name, ())
+        return columns if len(array.shape) == 2 and len(columns) == array.shape[1] else ()
+
+    def cells(self, array: str, query: object) -> CellSet:
+        """Read cells of an array, also as text; of a table, a column may be named: ``"3, price"``.
+
+        As a tuple that is ``(3, "price")``.
+        """
+        info = find_array(array, self.catalog)
+        columns = self.columns_of(info)
+        if isinstance(query, str):
+            return parse(_numbered_text(query, columns), info.shape, info.name)
+        return select(_numbered(query, info, columns), info.shape, info.name)
+
+    def row(self, array: str, row: object) -> CellSet:
+        """Read a whole row, by its number; or cells."""
+        several = len(find_array(array, self.catalog).shape) > 1
+        if several and isinstance(row, str) and row.strip().isdecimal():
+            return self.cells(array, f"{row}, ...")
+        if several and isinstance(row, int) and not isinstance(row, bool):
+            return self.cells(array, (row, ...))
+        return self.cells(array, row)
+
+
+def _call(operation: Operation | None, infos: Sequence[LineageInfo]) -> Call:
+    edges = {info.body: info for info in infos} if operation is None else dict(enumerate(infos))
+    known = tuple(Edge(i.out, i.in_, i.body, i.num_rows, i.exact) for i in edges.values())
+    if operation is None:
+        return Call(None, _GIVEN, {}, (infos[0].in_,), (infos[0].out,), known)
+    return Call(
+        operation, operation.name, operation.args, operation.inputs, operation.outputs, known
+    )
+
+
+def _numbered(query: object, array: ArrayInfo, columns: Sequence[str]) -> object:
+    """Put numbers in place of names of columns."""
+    if isinstance(query, tuple) and len(query) == 2 and isinstance(query[1], str):
+        return (query[0], _place(query[1], array, columns))
+    if isinstance(query, list):
+        return [_numbered(item, array, columns) for item in query]
+    return query
+
+
+def _numbered_text(text: str, columns: Sequence[str]) -> str:
+    """Put numbers in place of names of columns, at the end of each selection."""
+    groups = []
+    for group in text.split(";"):
+        before, comma, last = group.rpartition(",")
+        name = last.strip(" )]")
+        known = bool(comma) and name in columns
+        groups.append(
+            f"{before},{last.replace(name, str(columns.index(name)))}" if known else group
+        )
+    return ";".join(groups)
+
+
+def _place(name: str, array: ArrayInfo, columns: Sequence[str]) -> int:
+    if name in columns:
+        return columns.index(name)
+    known = f"its columns are {_listed(columns)}" if columns else "its columns have no names here"
+    hint = did_you_mean(name, columns)
+    raise SelectionError(f"there is no column {name!r} in {array.name!r}: {known}.{hint}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+class KeptValues(Protocol):
+    """Values of arrays, where somebody keeps them."""
+
+    def at(self, array: str, cells: npt.NDArray[np.int64]) -> Sequence[object] | None:
+        """Return the values of cells (n, ndim), or None when they are not kept."""
+        ...
+
+    def missing(self, array: str) -> CellSet | None:
+        """Return the cells that are NaN or null, or None when values are not kept."""
+        ...
+
+
+class NoValues:
+    """Keeps no values."""
+
+    def at(self, array: str, cells: npt.NDArray[np.int64]) -> None:
+        """Return None: they are not kept."""
+
+    def missing(self, array: str) -> None:
+        """Return None: they are not kept."""

@@ -1,0 +1,264 @@
+"""Cells of the arrays that a question reached, and how they are printed.
+
+``why`` and ``impact``: everything behind cells, and everything in front of them.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from dslog.cells.cellset import CellSet
+from dslog.cells.text import box_text, counted
+from dslog.errors import NotFoundError, did_you_mean
+from dslog.query.edges import Direction
+from dslog.query.execute import reach
+from dslog.query.follower import Load
+from dslog.query.graph import Walk
+from dslog.questions.history import History, KeptValues
+
+MOST_VALUES = 1000
+"""Values of one array that an answer carries at most."""
+
+_BOXES, _VALUES = 2, 4  # shown
+_LONGEST = 72
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Cells of one array.
+
+    ``made_by`` are the operations that made the array, none for a source; ``values`` are the values
+    of the cells in C order, or of some when they are many, or None where they are not kept.
+    """
+
+    array: str
+    cells: CellSet
+    made_by: tuple[str, ...] = ()
+    values: tuple[object, ...] | None = field(default=None, compare=False)
+    columns: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.array}[{cells_text(self.cells, self.columns)}]"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain dicts, lists, strings and numbers, ready for JSON."""
+        return {
+            "array": self.array,
+            "count": self.cells.count,
+            "boxes": self.cells.boxes.tolist(),
+            "exact": self.cells.exact,
+            "made_by": list(self.made_by),
+            "values": None if self.values is None else [_json(value) for value in self.values],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Cells asked about and what they lead to, in order; ``answer["A"]`` are the cells of ``A``."""
+
+    asked: Touched
+    arrays: tuple[Touched, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are exactly the cells, not a superset."""
+        return all(touched.cells.exact for touched in self.arrays)
+
+    def __getitem__(self, array: str) -> CellSet:
+        for touched in self.arrays:
+            if touched.array == array:
+                return touched.cells
+        return self._refuse(array)
+
+    def __iter__(self) -> Iterator[Touched]:
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def _refuse(self, array: str) -> NoReturn:
+        names = [touched.array for touched in self.arrays]
+        hint = did_you_mean(array, names)
+        known = ", ".join(map(repr, names)) or "no array"
+        raise NotFoundError(f"no cell of {array!r} is in this answer, which has {known}.{hint}")
+
+
+def describe(array: str, cells: CellSet, history: History, kept: KeptValues) -> Touched:
+    """Return cells with what is known of them."""
+    makers = history.makers.get(array, ())
+    values = kept.at(array, first_cells(cells, MOST_VALUES)) if cells else None
+    columns = history.columns.get(array, ())
+    return Touched(
+        array,
+        cells,
+        tuple(map(str, makers)),
+        None if values is None else tuple(values),
+        columns if cells.ndim == 2 and len(columns) == cells.shape[1] else (),
+    )
+
+
+def first_cells(cells: CellSet, most: int) -> npt.NDArray[np.int64]:
+    """Return the indices of all cells, or of those in the first boxes, when there are more."""
+    if cells.count <= most:
+        return cells.indices()
+    boxes = cells.boxes[:most]
+    for axis in range(cells.ndim):  # no box needs to be longer
+        boxes = boxes.copy()
+        boxes[:, axis, 1] = np.minimum(boxes[:, axis, 1], boxes[:, axis, 0] + most - 1)
+    found, total = [], 0
+    for box in boxes:
+        lengths = tuple((box[:, 1] - box[:, 0] + 1).tolist())
+        few = np.arange(min(most - total, int(np.prod([float(n) for n in lengths]))))
+        found.append(np.stack(np.unravel_index(few, lengths), axis=1) + box[:, 0])
+        total += len(few)
+        if total >= most:
+            break
+    return np.concatenate(found).astype(np.int64)
+
+
+def cells_text(cells: CellSet, columns: Sequence[str] = ()) -> str:
+    """Return cells as numpy indices; many boxes are counted instead."""
+    few = cells.num_boxes <= _BOXES
+    boxes = cells.boxes[: _BOXES if few else 1].tolist()
+    text = "; ".join(box_text(box, cells.shape, columns) for box in boxes)
+    return (text or "none") if few else f"{text}; ... {counted(cells.count, 'cell')}"
+
+
+def values_text(values: Sequence[object] | None) -> str:
+    """Return the first values in a line; nothing where they are not known."""
+    if values is None:
+        return ""
+    shown = ", ".join(_value(value) for value in values[:_VALUES])
+    return f"{shown}, ..." if len(values) > _VALUES else shown
+
+
+def table_text(arrays: Sequence[Touched]) -> list[str]:
+    """Return a line per array: its cells, their values, what made it."""
+    rows = [
+        (
+            f"  {touched.array}",
+            cells_text(touched.cells, touched.columns) + ("" if touched.cells.exact else " *"),
+            values_text(touched.values),
+            cut_text("; ".join(touched.made_by) or "given"),
+        )
+        for touched in arrays
+    ]
+    headings = ("  array", "cells", "values", "made by")
+    keep = [0, 1, 2, 3] if any(row[2] for row in rows) else [0, 1, 3]
+    lines = aligned([[line[k] for k in keep] for line in (headings, *rows)])
+    if all(touched.cells.exact for touched in arrays):
+        return lines
+    return [*lines, "  * not exact: some lineage on the way is a superset, or an estimate"]
+
+
+def cut_text(text: str) -> str:
+    """Return a text that fits a line."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines with their columns aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    if isinstance(value, np.generic):
+        return str(value)
+    return repr(value)
+
+
+def _json(value: object) -> object:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no such number
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Why(Reached):
+    """Where cells come from: the cells of every array that made them, the nearest first."""
+
+    @property
+    def sources(self) -> tuple[Touched, ...]:
+        """The cells where it begins: of arrays that nothing in the store made."""
+        return tuple(touched for touched in self.arrays if not touched.made_by)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain dicts, lists, strings and numbers, ready for JSON."""
+        return {
+            "asked": self.asked.to_dict(),
+            "arrays": [touched.to_dict() for touched in self.arrays],
+            "sources": [touched.array for touched in self.sources],
+            "exact": self.exact,
+        }
+
+    def __str__(self) -> str:
+        if not self.arrays:
+            made = "; ".join(self.asked.made_by)
+            reason = f"{made} read nothing for it" if made else "it was given"
+            return f"why {self.asked}? No cell made it: {reason}"
+        lines = table_text([self.asked, *self.arrays])
+        return "\n".join([f"why {self.asked}?", *lines])
+
+
+@dataclass(frozen=True, slots=True)
+class Impact(Reached):
+    """What cells touched: the cells of every array made with them, the nearest first."""
+
+    ends: tuple[str, ...]
+    """The arrays touched of which nothing more was made."""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain dicts, lists, strings and numbers, ready for JSON."""
+        return {
+            "asked": self.asked.to_dict(),
+            "arrays": [touched.to_dict() for touched in self.arrays],
+            "ends": list(self.ends),
+            "exact": self.exact,
+        }
+
+    def __str__(self) -> str:
+        head = f"impact of {self.asked}: "
+        if not self.arrays:
+            return head + "none, no cell was made with it"
+        total = sum(touched.cells.count for touched in self.arrays)
+        arrays = counted(len(self.arrays), "array")
+        lines = table_text(self.arrays)
+        return "\n".join([f"{head}{counted(total, 'cell')} of {arrays}", *lines])
+
+
+def why(array: str, cells: CellSet, history: History, kept: KeptValues, load: Load) -> Why:
+    """Follow cells backward to the sources."""
+    asked = describe(array, cells, history, kept)
+    walk = history.walk(array, Direction.BACKWARD)
+    return Why(asked, _follow(walk, cells, history, kept, load))
+
+
+def impact(array: str, cells: CellSet, history: History, kept: KeptValues, load: Load) -> Impact:
+    """Follow cells forward to everything they touched."""
+    asked = describe(array, cells, history, kept)
+    walk = history.walk(array, Direction.FORWARD)
+    touched = _follow(walk, cells, history, kept, load)
+    ends = tuple(one.array for one in touched if not walk.steps[one.array])
+    return Impact(asked, touched, ends)
+
+
+def _follow(
+    walk: Walk, cells: CellSet, history: History, kept: KeptValues, load: Load
+) -> tuple[Touched, ...]:
+    reached = reach(walk, cells, load)
+    again = reached.pop(walk.source) - cells  # of an array made of itself, by a cycle
+    if again:
+        reached[walk.source] = again
+    return tuple(describe(name, found, history, kept) for name, found in reached.items() if found)

@@ -1,0 +1,184 @@
+"""The tables that a store offers, as Arrow schemas and rows.
+
+=============== =================================================================================
+kind            one row for
+=============== =================================================================================
+``rows``        a compressed row of the lineage between two arrays
+``pairs``       a pair of cells: ``b0 ..`` of the output, ``a0 ..`` of the input
+``arrays``      an array
+``operations``  an operation
+``lineages``    the lineage stored for a pair of arrays
+=============== =================================================================================
+
+A compressed row stands for all cells ``b0_lo <= b0 <= b0_hi``, and so on. An input with a ``ref``
+moves along: ``a0_ref = 'b1'`` means ``b1 + a0_lo <= a0 <= b1 + a0_hi``. Rows of one ``lineage`` and
+``term`` but several ``factor`` are to be multiplied, and have no value for the axes of others.
+``folds`` (JSON) repeats a row at regular steps; ``linear`` names the sides, ``b`` or ``a``, whose
+axes are counted as one, in C order, in the column of the first of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from dslog.lineage.factor import Factor
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.table import Table
+from dslog.relation.relation import column_names
+from dslog.store.lineage_store import LineageStore
+from dslog.types import I64, Shape
+
+KINDS = ("rows", "pairs", "arrays", "operations", "lineages")
+
+_NAMES = pa.list_(pa.string())
+ARRAYS = pa.schema(
+    [("name", pa.string()), ("shape", pa.list_(pa.int64())), ("cells", pa.float64())]
+)
+OPERATIONS = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("name", pa.string()),
+        ("inputs", _NAMES),
+        ("outputs", _NAMES),
+        ("args", pa.string()),
+        ("reused", pa.string()),
+        ("exact", pa.bool_()),
+        ("created", pa.timestamp("us", "UTC")),
+    ]
+)
+LINEAGES = pa.schema(
+    [
+        ("out", pa.string()),
+        ("in", pa.string()),
+        ("op", pa.int64()),
+        ("rows", pa.int64()),
+        ("bytes", pa.int64()),
+        ("exact", pa.bool_()),
+        ("where", pa.string()),
+        ("lineage", pa.int64()),
+    ]
+)
+
+
+def pairs_schema(num_out: int, num_in: int) -> pa.Schema:
+    """Return the schema of pairs, that of a relation."""
+    return pa.schema([(name, pa.int64()) for name in column_names(num_out, num_in)])
+
+
+def rows_schema(num_out: int, num_in: int) -> pa.Schema:
+    """Return the schema of compressed rows."""
+    ends = [
+        (f"{name}_{end}", pa.string() if end == "ref" else pa.int64())
+        for name in column_names(num_out, num_in)
+        for end in ("lo", "hi", "ref")
+    ]
+    head = [("lineage", pa.int64()), ("term", pa.int32()), ("factor", pa.int32())]
+    return pa.schema([*head, *ends, ("folds", pa.string()), ("linear", pa.string())])
+
+
+def catalog_table(store: LineageStore, kind: str) -> pa.Table:
+    """Return arrays, operations or lineages, all of them."""
+    if kind == "arrays":
+        arrays = store.arrays()
+        values: Sequence[Sequence[object]] = [
+            [array.name for array in arrays],
+            [list(array.shape) for array in arrays],
+            [float(math.prod(array.shape)) for array in arrays],
+        ]
+        return pa.table(values, schema=ARRAYS)
+    if kind == "operations":
+        records = [
+            {
+                "id": operation.id,
+                "name": operation.name,
+                "inputs": list(operation.inputs),
+                "outputs": list(operation.outputs),
+                "args": json.dumps(dict(operation.args), sort_keys=True),
+                "reused": operation.reused,
+                "exact": operation.exact,
+                "created": operation.created,
+            }
+            for operation in store.operations()
+        ]
+        return pa.Table.from_pylist(records, schema=OPERATIONS)
+    infos = [
+        (i.out, i.in_, i.op, i.num_rows, i.nbytes, i.exact, i.where, i.body)
+        for i in store.lineages()
+    ]
+    columns = list(zip(*infos, strict=True)) or [()] * len(LINEAGES)
+    return pa.table([list(column) for column in columns], schema=LINEAGES)
+
+
+def rows_batches(lineage: Lineage, number: int) -> Iterator[pa.RecordBatch]:
+    """Yield the compressed rows of a lineage, a batch for each factor."""
+    for term, factors in enumerate(lineage.terms):
+        for place, factor in enumerate(factors):
+            yield _factor_batch(lineage, factor, (number, term, place))
+
+
+def _factor_batch(lineage: Lineage, factor: Factor, where: tuple[int, int, int]) -> pa.RecordBatch:
+    table = factor.table
+    n = len(table)
+    schema = rows_schema(len(lineage.out_shape), len(lineage.in_shape))
+    columns: dict[str, object] = {
+        name: np.full(n, value) for name, value in zip(schema.names[:3], where, strict=True)
+    }
+    first, second = ("b", "a") if lineage.orientation == "backward" else ("a", "b")
+    outs = _axes(first, factor.out_axes, flat=factor.out_flat)
+    ins = _axes(second, factor.in_axes, flat=factor.in_flat)
+    for k, name in enumerate(outs):
+        columns |= {f"{name}_lo": table.out_lo[:, k], f"{name}_hi": table.out_hi[:, k]}
+    for k, name in enumerate(ins):
+        columns |= {f"{name}_lo": table.in_lo[:, k], f"{name}_hi": table.in_hi[:, k]}
+        columns[f"{name}_ref"] = [outs[ref] if ref >= 0 else None for ref in table.ref[:, k]]
+    columns["folds"] = _folds(table, outs, ins)
+    linear = first * factor.out_flat + second * factor.in_flat
+    columns["linear"] = [linear or None] * n
+    arrays = [
+        pa.array(columns[field.name]).cast(field.type)
+        if field.name in columns
+        else pa.nulls(n, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _axes(letter: str, axes: Shape, *, flat: bool) -> list[str]:
+    names = [f"{letter}{axis}" for axis in axes]
+    return names[:1] if flat else names
+
+
+def _folds(table: Table, outs: Sequence[str], ins: Sequence[str]) -> list[str | None]:
+    if not table.levels:
+        return [None] * len(table)
+    l, m = table.num_out, table.num_in
+    ends = [(name, k, l + k) for k, name in enumerate(outs)]
+    ends += [(name, 2 * l + k, 2 * l + m + k) for k, name in enumerate(ins)]
+    found: list[str | None] = []
+    for counts, steps in zip(table.count.tolist(), table.step.tolist(), strict=True):
+        levels = [
+            {
+                "count": count,
+                "step": {
+                    name: [step[lo], step[hi]] for name, lo, hi in ends if step[lo] or step[hi]
+                },
+            }
+            for count, step in zip(counts, steps, strict=True)
+            if count > 1
+        ]
+        found.append(json.dumps(levels, separators=(",", ":")) if levels else None)
+    return found
+
+
+def pairs_batch(pairs: I64, num_out: int, num_in: int) -> pa.RecordBatch:
+    """Return pairs as a batch."""
+    schema = pairs_schema(num_out, num_in)
+    arrays = [pa.array(np.ascontiguousarray(pairs[:, k])) for k in range(len(schema))]
+    if not arrays:
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * len(pairs), pa.struct([])))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

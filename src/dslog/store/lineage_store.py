@@ -1,0 +1,279 @@
+"""The store: define arrays, give lineage, ask questions.
+
+A LineageStore may be used by several threads, and its directory by several processes, at once.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from dslog.cells.cellset import CellSet
+from dslog.errors import NotFoundError, ShapeError
+from dslog.lineage.lineage import Lineage
+from dslog.query.edges import Direction, Edge
+from dslog.query.execute import run_path, run_walk
+from dslog.query.explanation import Explanation, explain_path
+from dslog.query.follower import Cells
+from dslog.query.graph import plan_walk
+from dslog.query.plan import Plan, check_path
+from dslog.spark.join_job import check_engine
+from dslog.store.arguments import canonical_args
+from dslog.store.body import StoredLineage
+from dslog.store.commit import Registrar, read_captures
+from dslog.store.files import Files, TemporaryFiles
+from dslog.store.fingerprint import fingerprints
+from dslog.store.hooks import NoReuse, Pair, ReadCapture, Request, Reuse
+from dslog.store.loader import Engines, LineageCache, Planner
+from dslog.store.location import CATALOG, FILES, locate
+from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
+from dslog.store.names import check_name, check_names, check_shape, find_array
+from dslog.store.records import ArrayInfo, LineageInfo, Operation, OperationReuse, Signature
+from dslog.store.sqlite import SqliteCatalog
+
+CACHE_BYTES = 256 << 20
+
+
+class LineageStore:
+    """Lineage between arrays, on disk or in memory; ``dslog.open`` makes one.
+
+    ``read_capture`` and ``reuse`` are the parts above the store that it asks: see ``seams``.
+    ``spark`` is a session, or settings for one.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        mode: str = "a",
+        *,
+        read_capture: ReadCapture,
+        reuse: Reuse | None = None,
+        spark: object = None,
+    ) -> None:
+        location = locate(path, mode)
+        self._path = location.directory
+        self._catalog = SqliteCatalog(location.catalog, writable=location.writable)
+        self._files = Files(self._path / FILES) if self._path else TemporaryFiles()
+        self._cache = LineageCache(CACHE_BYTES)
+        self._plans: dict[object, tuple[ArrayInfo, Plan]] = {}
+        self._engines = Engines(
+            self._catalog, self._files, self._cache, spark, writable=location.writable
+        )
+        reading = self._engines.reading(read_capture)
+        self._registrar = Registrar(self._catalog, self._files, reading, reuse or NoReuse())
+
+    @property
+    def path(self) -> Path | None:
+        """The store's directory; None for a store in memory."""
+        return self._path
+
+    # giving lineage
+
+    def array(self, name: str, shape: Sequence[int] | int) -> ArrayInfo:
+        """Define an array; the same name and shape again is fine, another shape is an error."""
+        wanted = ArrayInfo(check_name(name, "array"), check_shape(name, shape))
+        known = self._catalog.shape(wanted.name)
+        if known is None:
+            with self._catalog.transaction() as transaction:
+                known = self._catalog.shape(wanted.name)  # another writer may have been faster
+                if known is None:
+                    transaction.add_array(wanted.name, wanted.shape)
+                    known = wanted.shape
+        if known != wanted.shape:
+            raise ShapeError(
+                f"array {name!r} has shape {known}, so it can't be defined with {wanted.shape}: "
+                f"take another name for another array"
+            )
+        return wanted
+
+    def lineage(self, out: str, in_: str, capture: object, *, engine: str = "auto") -> LineageInfo:
+        """Store which cells of ``in_`` made which cells of ``out``.
+
+        ``capture`` is a callable from an output index to input indices, an integer array, an Arrow
+        table, a Parquet path or a Lineage. Giving the same lineage again changes nothing; other
+        lineage for the same pair is united with what is there.
+        """
+        check_engine(engine)
+        pair = Pair(find_array(out, self._catalog), find_array(in_, self._catalog))
+        body = self._registrar.add_lineage(pair, capture, engine)
+        stored = self._catalog.lineages(out, in_)
+        return next(info for info in stored if info.body == body and info.op is None)
+
+    def register_operation(
+        self,
+        name: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        capture: object = None,
+        *,
+        op_args: Mapping[str, object] | None = None,
+        reuse: bool | None = None,
+        contents: Sequence[object] | None = None,
+    ) -> Operation:
+        """Store one call: its arrays, its arguments and the lineage of each pair.
+
+        ``capture`` has one entry per (output, input) pair, outputs outermost, None where there is
+        no lineage; for one pair it may come bare, and it may be left out when an earlier call can
+        answer. ``reuse``: None predicts, True may answer without a capture, False never does.
+        ``contents``, the values of the inputs, let calls on equal values under other names be
+        recognised; values that are not at hand are None.
+        """
+        args = canonical_args(op_args)
+        ins, outs = check_names(inputs), check_names(outputs)
+        request = Request(
+            name=check_name(name, "operation"),
+            inputs=tuple(find_array(array, self._catalog) for array in ins),
+            outputs=tuple(find_array(array, self._catalog) for array in outs),
+            args=args,
+            captures=read_captures(name, capture, len(outs), len(ins)),
+            reuse=reuse,
+            contents=fingerprints(name, contents, len(ins)),
+        )
+        return self._registrar.add_operation(request)
+
+    # asking
+
+    def prov_query(
+        self,
+        path: Sequence[str],
+        query: object,
+        merge: bool = True,  # noqa: FBT002 (as in the paper)
+        engine: str = "auto",
+    ) -> CellSet:
+        """Follow cells of ``path[0]`` along the path and return the cells of its last array.
+
+        Each pair of neighbours is followed the way its lineage is stored. ``merge=False`` leaves
+        the boxes unmerged between steps, the paper's NoMerge: same cells, other cost.
+        """
+        check_engine(engine)
+        plan, cells = self._plan(path, query)
+        return run_path(plan, cells, self._engines.loader(engine), merge=merge)
+
+    def backward(self, array: str, query: object, to: str, *, engine: str = "auto") -> CellSet:
+        """Return the cells of ``to`` that made these cells of ``array``, over every path."""
+        return self._walk(array, query, to, Direction.BACKWARD, engine)
+
+    def forward(self, array: str, query: object, to: str, *, engine: str = "auto") -> CellSet:
+        """Return the cells of ``to`` that these cells of ``array`` touched, over every path."""
+        return self._walk(array, query, to, Direction.FORWARD, engine)
+
+    def explain(
+        self,
+        path: Sequence[str],
+        query: object,
+        merge: bool = True,  # noqa: FBT002 (as in prov_query)
+        engine: str = "auto",
+    ) -> Explanation:
+        """Run a query and say what each step did."""
+        check_engine(engine)
+        plan, cells = self._plan(path, query)
+        return explain_path(plan, cells, self._engines.loader(engine), merge=merge)
+
+    # looking
+
+    def arrays(self) -> list[ArrayInfo]:
+        """Return every array."""
+        return self._catalog.arrays()
+
+    def operations(self) -> list[Operation]:
+        """Return every operation, in order of registration."""
+        return self._catalog.operations()
+
+    def lineages(self) -> list[LineageInfo]:
+        """Return what is stored for every pair."""
+        return self._catalog.lineages()
+
+    def stored(self, out: str, in_: str) -> list[StoredLineage]:
+        """Return the lineages stored between two arrays as they lie there, without reading them."""
+        return [self._engines.stored(edge.key) for edge in self._between(out, in_)]
+
+    def load(self, out: str, in_: str) -> list[Lineage]:
+        """Return the lineages stored between two arrays; none at all is an error."""
+        return [self._engines.load(edge) for edge in self._between(out, in_)]
+
+    def reuse_stats(self) -> list[OperationReuse]:
+        """Return per operation how often it was reused, and what its signatures say."""
+        return list(self._registrar.reuse.stats(self._catalog))
+
+    def signatures(self) -> list[Signature]:
+        """Return what reuse knows, to be given to another store."""
+        return self._catalog.signatures()
+
+    def add_signatures(self, signatures: Iterable[Signature]) -> None:
+        """Take in what reuse is to know, in place of what it knew under the same keys."""
+        with self._catalog.transaction() as transaction:
+            for signature in signatures:
+                transaction.put_signature(signature)
+
+    def stats(self) -> dict[str, object]:
+        """Return counts and sizes: ``lineage_bytes`` is lineage alone, ``store_bytes`` all."""
+        names = (CATALOG, f"{CATALOG}-wal")
+        paths = [self._path / name for name in names] if self._path else []
+        catalog_bytes = sum(path.stat().st_size for path in paths if path.exists())
+        totals = self._catalog.totals()
+        return {
+            "path": str(self._path) if self._path else ":memory:",
+            **totals,
+            "catalog_bytes": catalog_bytes,
+            "store_bytes": catalog_bytes + totals["file_bytes"],
+        }
+
+    # looking after it
+
+    def verify(self) -> VerifyReport:
+        """Re-read everything and check it; problems are reported, not raised."""
+        return verify(self._catalog, self._files)
+
+    def gc(self, *, force: bool = False) -> GcReport:
+        """Remove files left behind by writers that never committed.
+
+        Files younger than an hour may belong to a running writer and stay, unless ``force``.
+        """
+        return collect_garbage(self._catalog, self._files, force=force)
+
+    def close(self) -> None:
+        """Close the store; closing twice is fine."""
+        self._catalog.close()
+        self._files.close()
+        self._cache.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({str(self._path) if self._path else ':memory:'!r})"
+
+    def _plan(self, path: Sequence[str], query: object) -> tuple[Plan, Cells]:
+        array, plan = Planner(self._catalog, self._plans).plan(check_path(path))
+        return plan, self._engines.cells(query, array)
+
+    def _walk(
+        self, array: str, query: object, to: str, direction: Direction, engine: str
+    ) -> CellSet:
+        check_engine(engine)
+        source = find_array(array, self._catalog)
+        target = find_array(to, self._catalog)
+        cells = self._engines.cells(query, source)
+        with self._catalog.snapshot():
+            walk = plan_walk(source.name, target.name, direction, self._catalog)
+        return run_walk(walk, target.name, cells, self._engines.loader(engine))
+
+    def _between(self, out: str, in_: str) -> Sequence[Edge]:
+        for name in (out, in_):
+            find_array(name, self._catalog)
+        edges = self._catalog.between(out, in_)
+        if not edges:
+            raise NotFoundError(
+                f"no lineage is stored with {out!r} as output and {in_!r} as input; "
+                f"store.lineages() lists the pairs"
+            )
+        return edges

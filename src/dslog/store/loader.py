@@ -1,0 +1,264 @@
+"""Where a store's steps run: which of its lineages are loaded, which stay in files or on Spark.
+
+Lineage that was loaded, kept while it fits: a query over the same arrays reads nothing twice.
+
+Plans of paths, kept while the catalog stays as it is: asking again costs one look at it.
+"""
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+
+from dslog.cells.selection import select
+from dslog.config import Config
+from dslog.lineage.lineage import Lineage
+from dslog.query.edges import Edge
+from dslog.query.follower import Cells, Follower, Load
+from dslog.query.plan import Plan, plan_path
+from dslog.relation.relation import column_names, read
+from dslog.spark.join_job import LargeFollower, Limits, SharedLineage, SparkJoins, read_cells
+from dslog.spark.part_files import LargeLineage, Parts
+from dslog.spark.relation_frame import is_frame
+from dslog.spark.relation_job import Options, compress_frame, compress_path, relation_rows
+from dslog.spark.session import spark
+from dslog.store.body import StoredLineage, unpack_body
+from dslog.store.catalog import Catalog
+from dslog.store.files import Files
+from dslog.store.hooks import Pair, ReadCapture
+from dslog.store.names import find_array
+from dslog.store.records import ArrayInfo, Body, FileRecord
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class LineageCache:
+    """The lineages used last, up to ``limit`` bytes of rows; the newest one stays in any case.
+
+    Keyed by body number: bodies never change, so nothing has to be dropped when others write.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[int, Lineage] = OrderedDict()
+        self._size = 0
+
+    def get(self, body: int) -> Lineage | None:
+        """Return a kept lineage and mark it as used."""
+        with self._lock:
+            if body in self._kept:
+                self._kept.move_to_end(body)
+            return self._kept.get(body)
+
+    def put(self, body: int, lineage: Lineage) -> None:
+        """Keep a lineage, and drop those used longest ago to make room."""
+        with self._lock:
+            if body in self._kept:
+                return
+            self._kept[body] = lineage
+            self._size += _weight(lineage)
+            while self._size > self._limit and len(self._kept) > 1:
+                _, dropped = self._kept.popitem(last=False)
+                self._size -= _weight(dropped)
+
+    def clear(self) -> None:
+        """Drop everything."""
+        with self._lock:
+            self._kept.clear()
+            self._size = 0
+
+
+def _weight(lineage: Lineage) -> int:
+    return sum(factor.table.nbytes for term in lineage.terms for factor in term)
+
+
+_HEADERS = 256
+
+
+@dataclass(frozen=True)
+class Engines:
+    """The engines of one store; ``spark`` is a session, settings for one, or None."""
+
+    catalog: Catalog
+    files: Files
+    cache: LineageCache
+    spark: object
+    writable: bool
+    _headers: dict[int, LargeLineage] = field(default_factory=dict, compare=False)
+
+    def loader(self, engine: str) -> Load:
+        """Return what gives a query its lineage, to be followed by this engine."""
+        return lambda edge: self._source(edge, engine)
+
+    def load(self, edge: Edge) -> Lineage:
+        """Return a lineage in memory, all of it."""
+        return self._load(edge.key)
+
+    def _load(self, number: int, body: Body | None = None) -> Lineage:
+        lineage = self.cache.get(number)
+        if lineage is None:
+            lineage = unpack_body(number, body or self.catalog.body(number), self.files)
+            self.cache.put(number, lineage)
+        return lineage
+
+    def stored(self, number: int) -> StoredLineage:
+        """Return a lineage as it lies in the store."""
+        return StoredLineage(number, self.catalog.body(number), self._root)
+
+    def cells(self, query: object, array: ArrayInfo) -> Cells:
+        """Read the cells of a query, which may be a Spark DataFrame."""
+        if is_frame(query):
+            return read_cells(cast("DataFrame", query), array.shape, array.name, self._joins)
+        return select(query, array.shape, array.name)
+
+    def reading(self, read_capture: ReadCapture) -> ReadCapture:
+        """Return what reads captures: those for Spark here, the others as given."""
+
+        def read_any(capture: object, pair: Pair, files: Files, engine: str) -> Lineage | Body:
+            if self._wants_spark(capture, engine):
+                return self._compress(capture, pair)
+            if is_frame(capture):
+                capture = cast("DataFrame", capture).toArrow()
+            return read_capture(capture, pair, files, engine)
+
+        return read_any
+
+    @cached_property
+    def limits(self) -> Limits:
+        """What this process may do by itself."""
+        return Limits.from_config(Config.from_environment())
+
+    @cached_property
+    def _joins(self) -> SparkJoins:
+        root = self._root if self.writable else Path(gettempdir())
+        return SparkJoins(self._session, root, self.limits)
+
+    @property
+    def _root(self) -> Path:
+        """Where files are, for processes that run in other directories too."""
+        return self.files.root.absolute()
+
+    def _session(self) -> "SparkSession":
+        return spark(cast("Mapping[str, object] | SparkSession | None", self.spark))
+
+    def _source(self, edge: Edge, engine: str) -> Lineage | Follower:
+        lineage = self.cache.get(edge.key)
+        if lineage is not None and engine != "spark":
+            return lineage
+        large, body = self._headers.get(edge.key), None
+        if large is None:
+            stored = self.stored(edge.key)
+            large, body = stored.large, stored.body
+        if large is not None:
+            self._remember(edge.key, large)
+            return LargeFollower(large, engine, self._joins, lambda: self.load(edge))
+        lineage = self._load(edge.key, body)
+        return SharedLineage(lineage, self._joins) if engine == "spark" else lineage
+
+    def _remember(self, number: int, large: LargeLineage) -> None:
+        """Keep a header of many parts, so that it is not read for every query."""
+        while len(self._headers) >= _HEADERS:
+            self._headers.pop(next(iter(self._headers)), None)
+        self._headers[number] = large
+
+    def _wants_spark(self, capture: object, engine: str) -> bool:
+        if isinstance(capture, Lineage) or engine == "local":
+            return False
+        if is_frame(capture) or engine == "spark":
+            return is_frame(capture) or not callable(capture)
+        if not isinstance(capture, str | PathLike) or not capture:
+            return False
+        rows = relation_rows(os.fspath(capture))
+        return rows is None or rows > self.limits.spark_rows
+
+    def _compress(self, capture: object, pair: Pair) -> Lineage | Body:
+        shapes = pair.out.shape, pair.in_.shape
+        limits = self.limits
+        options = Options(collect_rows=limits.collect_rows, pairs=limits.partition_rows)
+        root = self._root
+        if isinstance(capture, str | PathLike):
+            path = os.fspath(capture)
+            found = compress_path(path, *shapes, root, self._session, options)
+        else:
+            frame = capture if is_frame(capture) else self._frame(capture, pair)
+            found = compress_frame(cast("DataFrame", frame), *shapes, root, options)
+        return found if isinstance(found, Lineage) else self._body(found)
+
+    def _frame(self, capture: object, pair: Pair) -> "DataFrame":
+        """Give a relation that is in memory to Spark."""
+        names = column_names(len(pair.out.shape), len(pair.in_.shape))
+        if not isinstance(capture, pa.Table):
+            pairs = read(capture, pair.out.shape, pair.in_.shape)
+            capture = pa.table({name: pairs[:, k] for k, name in enumerate(names)})
+        return self._session().createDataFrame(capture)
+
+    def _body(self, parts: Parts) -> Body:
+        records = [
+            FileRecord(number, place, part.name, part.nbytes, part.checksum)
+            for number, blob in enumerate(parts.blobs)
+            for place, part in enumerate(blob)
+        ]
+        self.files.adopt(records)
+        return Body(parts.header, parts.num_rows, True, tuple(records))
+
+
+_MOST_PLANS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans paths through one catalog, with two questions to it for a path of any length."""
+
+    catalog: Catalog
+    _kept: dict[object, tuple[ArrayInfo, Plan]] = field(default_factory=dict)
+
+    def plan(self, path: tuple[str, ...]) -> tuple[ArrayInfo, Plan]:
+        """Return a path's first array and its plan; an unknown array is an error."""
+        key = (self.catalog.state(), path)  # looked at first, so that a plan is never too old
+        found = self._kept.get(key)
+        if found is None:
+            found = self._make(path)
+            if len(self._kept) >= _MOST_PLANS:
+                self._kept.clear()
+            self._kept[key] = found
+        return found
+
+    def _make(self, path: tuple[str, ...]) -> tuple[ArrayInfo, Plan]:
+        shapes = self.catalog.shapes(path)
+        for name in path:
+            if name not in shapes:
+                find_array(name, self.catalog)  # says what is wrong
+        pairs: dict[tuple[str, str], list[Edge]] = {}
+        for edge in self.catalog.among(path):
+            pairs.setdefault((edge.out, edge.in_), []).append(edge)
+        return ArrayInfo(path[0], shapes[path[0]]), plan_path(path, _Known(pairs, self.catalog))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The lineages among some arrays, fetched at once; the rest is asked of the catalog."""
+
+    pairs: dict[tuple[str, str], list[Edge]]
+    catalog: Catalog
+
+    def between(self, out: str, in_: str) -> Sequence[Edge]:
+        """Return every lineage stored for this (output, input) pair."""
+        return self.pairs.get((out, in_), ())
+
+    def inputs_of(self, name: str) -> Sequence[str]:
+        """Return the arrays that ``name`` was made from."""
+        return self.catalog.inputs_of(name)
+
+    def outputs_of(self, name: str) -> Sequence[str]:
+        """Return the arrays made from ``name``."""
+        return self.catalog.outputs_of(name)

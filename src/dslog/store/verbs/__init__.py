@@ -1,1 +1,0 @@
-"""Questions people debug with: why, impact, dropped, first_nan, diff."""

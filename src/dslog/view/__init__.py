@@ -1,1 +1,0 @@
-"""The page: server, graph and region models."""

@@ -1,0 +1,219 @@
+"""Part files: what is ruled out holds nothing that a query asks for."""
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dslog.cells.cellset import CellSet
+from dslog.compress.encoder import compress
+from dslog.compress.folds import fold
+from dslog.compress.provrc import provrc
+from dslog.errors import CorruptError
+from dslog.lineage.packed import unpack
+from dslog.lineage.table import Table
+from dslog.query.edges import Direction
+from dslog.spark import part_files as large_module
+from dslog.spark import part_files as parts_module
+from dslog.spark.join_job import LargeFollower, Limits, SparkJoins
+from dslog.spark.part_files import (
+    Part,
+    dump_table,
+    group_bounds,
+    header_of,
+    large_lineage,
+    load_table,
+    meets,
+    read_footer,
+    read_part,
+    table_bounds,
+    write_part,
+)
+from dslog.testing.strategies import relations
+
+
+@pytest.fixture
+def tiny_groups(monkeypatch):
+    monkeypatch.setattr(parts_module, "ROW_GROUP", 3)
+
+
+def split_rows(table, pieces):
+    ends = np.linspace(0, len(table), pieces + 1).astype(int)
+    some = [table.take(slice(a, b)) for a, b in pairwise(ends)]
+    return [one for one in some if len(one)]
+
+
+def stored(case, root, pieces=2):
+    """A relation as a large lineage of a few part files, or None if it is empty."""
+    relation, out_shape, in_shape = case
+    table = provrc(np.asarray(relation), out_shape, in_shape)
+    parts = [write_part(one, out_shape, in_shape, root) for one in split_rows(table, pieces)]
+    if not parts or not out_shape + in_shape:
+        return None
+    header = header_of([parts], out_shape, in_shape)
+    return large_lineage(header, [[root.parent / part.name for part in parts]])
+
+
+def follow(large, cells, direction, **limits):
+    limits = Limits(**{"spark_rows": 0, **limits})
+    joins = SparkJoins(lambda: pytest.fail("Spark is not needed"), None, limits)
+    return LargeFollower(large, "local", joins, lambda: pytest.fail("nothing is loaded whole"))
+
+
+@pytest.mark.usefixtures("tiny_groups")
+def test_queries_read_enough(tmp_path_factory, monkeypatch):
+    @given(case=relations(), seed=st.integers(0, 2**32 - 1), batch=st.sampled_from([1, 7, 1000]))
+    @settings(max_examples=60)
+    def check(case, seed, batch):
+        relation, out_shape, in_shape = case
+        large = stored(case, tmp_path_factory.mktemp("parts"))
+        if large is None:
+            return
+        whole = compress(relation, out_shape, in_shape)
+        rng = np.random.default_rng(seed)
+        for direction, shape, ask in (
+            (Direction.BACKWARD, out_shape, whole.backward),
+            (Direction.FORWARD, in_shape, whole.forward),
+        ):
+            cells = CellSet.from_mask(np.asarray(rng.random(shape) < rng.random() ** 3))
+            step = follow(large, cells, direction, spark_rows=batch)
+            monkeypatch.setattr(type(large), "num_rows", property(lambda _: 1 << 40))
+            found = step.follow(cells, direction)
+            assert found.cells == ask(cells)
+            assert found.engine == "local"
+
+    check()
+
+
+@pytest.mark.usefixtures("tiny_groups")
+def test_row_groups_lie_within_their_bounds(tmp_path_factory):
+    @given(case=relations())
+    @settings(max_examples=60)
+    def check(case):
+        relation, out_shape, in_shape = case
+        table = provrc(np.asarray(relation), out_shape, in_shape)
+        if not len(table) or not out_shape + in_shape:
+            return
+        root = tmp_path_factory.mktemp("parts")
+        path = root.parent / write_part(table, out_shape, in_shape, root).name
+        bounds = group_bounds(read_footer(path), len(out_shape), len(in_shape), 0)
+        for group, start in enumerate(range(0, len(table), 3)):
+            rows = table_bounds(table.take(slice(start, start + 3)))
+            for (lo, hi), (low, high) in zip(rows, bounds[group].tolist(), strict=True):
+                assert low <= lo <= hi <= high
+
+    check()
+
+
+@given(
+    bounds=st.lists(st.tuples(*[st.integers(0, 9)] * 4), min_size=1, max_size=8),
+    boxes=st.lists(st.tuples(*[st.integers(0, 9)] * 4), min_size=1, max_size=8),
+)
+def test_meets_is_overlap(bounds, boxes):
+    def read(rows):
+        return np.sort(np.array(rows, np.int64).reshape(len(rows), 2, 2), axis=2)
+
+    some, asked = read(bounds), read(boxes)
+    expected = [
+        any(
+            all(a[0] <= q[1] and q[0] <= a[1] for a, q in zip(one, box, strict=True))
+            for box in asked
+        )
+        for one in some
+    ]
+    assert meets(some, asked).tolist() == expected
+
+
+def permutation(n):
+    order = np.random.default_rng(0).permutation(n)
+    return np.stack([np.arange(n), order], axis=1), (n,), (n,)
+
+
+def test_a_point_reads_one_row_group_of_one_file(tmp_path, monkeypatch, tiny_groups):
+    (tmp_path / "parts").mkdir()
+    large = stored(permutation(100), tmp_path / "parts", pieces=4)
+    read = []
+    original = large_module.read_unit
+    monkeypatch.setattr(
+        large_module, "read_unit", lambda unit, *a: read.append(unit) or original(unit, *a)
+    )
+    cells = CellSet.from_indices((100,), [[30]])
+    found = follow(large, cells, Direction.BACKWARD).follow(cells, Direction.BACKWARD)
+    assert found.cells.indices().tolist() == [[permutation(100)[0][30, 1]]]
+    assert [len(unit.groups) for unit in read] == [1]
+    assert sum(unit.rows for unit in read) == 3
+
+
+def test_parts_read_as_a_whole(tmp_path):
+    (tmp_path / "parts").mkdir()
+    relation, out_shape, in_shape = permutation(50)
+    table = provrc(relation, out_shape, in_shape)
+    parts = [write_part(t, out_shape, in_shape, tmp_path / "parts") for t in split_rows(table, 3)]
+    blobs = [pq.read_table(tmp_path / part.name) for part in parts]
+    lineage = unpack(header_of([parts], out_shape, in_shape), [pa.concat_tables(blobs)])
+    np.testing.assert_array_equal(lineage.to_relation(), relation)
+    again = [read_part(tmp_path / part.name, 1, 1, 0) for part in parts]
+    assert sum(map(len, again)) == len(table)
+
+
+def test_folded_parts_are_never_ruled_out(tmp_path):
+    (tmp_path / "parts").mkdir()
+    n = 100
+    table = fold(provrc(np.stack([np.arange(n), n - 1 - np.arange(n)], axis=1), (n,), (n,)))
+    assert table.levels
+    part = write_part(table, (n,), (n,), tmp_path / "parts")
+    assert part.bounds == ((0, n - 1), (0, n - 1))
+    header = header_of([[part]], (n,), (n,))
+    large = large_lineage(header, [[tmp_path / part.name]])
+    for cell in (0, 57, 99):
+        cells = CellSet.from_indices((n,), [[cell]])
+        for direction in Direction:
+            found = follow(large, cells, direction).follow(cells, direction)
+            assert found.cells.indices().tolist() == [[n - 1 - cell]]
+
+
+@given(case=relations())
+@settings(max_examples=40)
+def test_tables_survive_the_way_to_the_driver(case):
+    relation, out_shape, in_shape = case
+    table = provrc(np.asarray(relation), out_shape, in_shape)
+    for one in (table, fold(table)):
+        data = dump_table(one, out_shape, in_shape)
+        assert load_table(data, len(out_shape), len(in_shape)) == one
+
+
+def test_what_is_known_of_a_part_survives():
+    part = Part("d/x.parquet", 5, 1, 100, b"\x00\xff" * 8, ((0, 4), (2, 9)))
+    assert Part.from_json(part.to_json()) == part
+
+
+def test_offsets_fit_their_column(tmp_path):
+    """An offset reaches from minus the output's length to the input's."""
+    (tmp_path / "parts").mkdir()
+    out_shape, in_shape = (300,), (200,)
+    rows = np.array([[150, 299, -150, -100], [0, 99, 100, 100]])
+    table = Table.plain(1, 1, rows, np.zeros((2, 1), np.int64))
+    part = write_part(table, out_shape, in_shape, tmp_path / "parts")
+    assert read_part(tmp_path / part.name, 1, 1, 0) == table
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "flipped"])
+def test_damage_is_named(tmp_path, damage):
+    (tmp_path / "parts").mkdir()
+    large = stored(permutation(5000), tmp_path / "parts", pieces=1)
+    path = large.parts[0].path
+    content = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    elif damage == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    else:
+        middle = len(content) // 3
+        path.write_bytes(content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :])
+    cells = CellSet.full((5000,))
+    with pytest.raises(CorruptError, match=path.name):
+        follow(large, cells, Direction.BACKWARD).follow(cells, Direction.BACKWARD)

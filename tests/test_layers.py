@@ -15,6 +15,7 @@ ORDER = (
     "types",
     "errors",
     "config",
+    "cost",
     "cells",
     "relation",
     "lineage",

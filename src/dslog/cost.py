@@ -1,7 +1,7 @@
 """Cost models: the thresholds by which a package chooses between exact ways to one answer.
 
 Each package has one, a frozen dataclass of named and explained numbers in its ``NAME_cost.py``.
-Code reads the number it needs where it decides, ``LineageCost.current().few_rows``; a test that wants
+Code reads a number where it decides, ``LineageCost.current().few_rows``; a test that wants
 the other way taken chooses its own numbers for a while:
 
 >>> from dataclasses import dataclass

@@ -15,10 +15,10 @@ from dslog.query.edges import Direction
 from dslog.query.follower import gather
 from dslog.spark import join_job as spark_join
 from dslog.spark import join_task as sink
+from dslog.spark import spread_cells
 from dslog.spark.join_job import How, LargeFollower, Limits, SparkJoins, plan_step
 from dslog.spark.part_files import large_lineage
 from dslog.spark.relation_job import Options, compress_frame
-from dslog.spark import spread_cells
 from dslog.spark.spread_cells import SpreadCells
 
 SHAPE = (30, 40)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.store import loader as engines
 from dslog.store import lineage_store as store_module
+from dslog.store import loader as engines
 from dslog.store.location import CATALOG
 from dslog.store.records import ArrayInfo
 

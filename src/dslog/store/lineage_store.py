@@ -21,7 +21,7 @@ from dslog.query.plan import Plan, check_path
 from dslog.spark.join_job import check_engine
 from dslog.store.arguments import canonical_args
 from dslog.store.body import StoredLineage
-from dslog.store.commit import Registrar, read_captures
+from dslog.store.commit import Commit, Registrar, read_captures
 from dslog.store.files import Files, TemporaryFiles
 from dslog.store.fingerprint import fingerprints
 from dslog.store.hooks import NoReuse, Pair, ReadCapture, Request, Reuse
@@ -61,7 +61,7 @@ class LineageStore:
             self._catalog, self._files, self._cache, spark, writable=location.writable
         )
         reading = self._engines.reading(read_capture)
-        self._registrar = Registrar(self._catalog, self._files, reading, reuse or NoReuse())
+        self._registrar = Registrar(Commit(self._catalog, self._files), reading, reuse or NoReuse())
 
     @property
     def path(self) -> Path | None:

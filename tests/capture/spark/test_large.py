@@ -131,5 +131,5 @@ def test_nothing_is_left_behind_when_a_job_fails(files, tmp_path, monkeypatch):
     with dslog.open(tmp_path / "store") as store:
         with pytest.raises(OSError, match="disk full"):
             store.track(df, "t").orderBy("v")
-        root = store.session.files.root
+        root = store.recorder.files.root
         assert not [path for path in root.rglob("*") if path.is_file()]

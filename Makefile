@@ -35,12 +35,12 @@ lint: setup ## check style and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: setup ## rerun the paper's evaluation and write bench-results/report.html
-	$(BIN)/dslog bench
+bench: setup ## measure DSLog beside its baselines, into bench-results/report.html (ARGS=--quick)
+	$(BIN)/python -m benchmarks $(ARGS)
 
 docs: setup ## build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove .venv and everything generated
 	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,1 +1,4 @@
-"""Benchmarks: ``python -m benchmarks`` runs all of them, ``python -m benchmarks compress`` one."""
+"""Benchmarks: the paper's evaluation and what else is measured, beside baselines, in one system.
+
+``python -m benchmarks`` runs all experiments, ``python -m benchmarks storage --quick`` one of them.
+"""

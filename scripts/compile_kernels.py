@@ -6,8 +6,8 @@ Numba keeps what it compiled beside the sources. What is missing here is compile
 import numpy as np
 
 import dslog
-from dslog.cli.demo.lineage_size import measure_steps
-from dslog.cli.demo.photo import run_photo
+from dslog.cli.demo.page import measure_steps
+from dslog.cli.demo.stories import run_photo
 from dslog.spark.daemon import rehearse
 
 ROWS, GROUPS, MANY = 20_000, 50, 200_000
@@ -52,7 +52,7 @@ def run_table(store: dslog.Store) -> None:
     store.why("sorted", (3, 1))
     store.impact("rows", (3, 1))
     store.dropped("rows", 3)
-    measure_steps(store, {"groups", "sorted"})
+    measure_steps(store, ("groups", "sorted"))
 
 
 if __name__ == "__main__":

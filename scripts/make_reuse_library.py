@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evaluation.numpy_calls import call_numpy
+from benchmarks.workloads.numpy_call import call_numpy
 from dslog.algebra.equal import same_lineages
 from dslog.capture.numpy.function_table import table
 from dslog.capture.numpy.registry import REGISTRY, resolve

@@ -6,11 +6,11 @@ Needs the extra ``explain``. Run it after a change to dslog.explain.drise.
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 from skimage import data
 from skimage.feature import Cascade
 
 import dslog
-from dslog.cli.demo.page import to_png
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "explain.png"
 
@@ -40,7 +40,7 @@ def main() -> None:
         panels.append(np.where(seen, photo, photo // 5).astype(np.uint8))
     gap = np.full((photo.shape[0], 8, 3), 255, np.uint8)
     row = np.concatenate([panels[0], gap, panels[1], gap, panels[2]], axis=1)
-    PICTURE.write_bytes(to_png(row))
+    Image.fromarray(row).save(PICTURE)
 
 
 if __name__ == "__main__":

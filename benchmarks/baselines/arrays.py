@@ -14,13 +14,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from benchmarks.baselines.engine import Engine, LimitError, Mask, Prepared, Query, path_of
+from benchmarks.baselines.engine import Engine, LimitError, Prepared, Query, path_of
 from benchmarks.baselines.formats import Array
-from benchmarks.evaluation.parts import Shape, Workflow
+from benchmarks.workloads.part import Workflow
+from dslog.types import I64, Mask, Shape
 
-I64 = npt.NDArray[np.int64]
 BATCH = 1000  # query cells compared at a time, as in the paper
 _ROWS = 50_000  # rows compared at a time, to bound memory
 _NPY = Array()

@@ -16,9 +16,10 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from benchmarks.baselines.engine import Engine, LimitError, Mask, Prepared, Query, path_of
+from benchmarks.baselines.engine import Engine, LimitError, Prepared, Query, path_of
 from benchmarks.baselines.formats import Format
-from benchmarks.evaluation.parts import Shape, Workflow
+from benchmarks.workloads.part import Workflow
+from dslog.types import Mask, Shape
 
 MEMORY = "6GB"
 

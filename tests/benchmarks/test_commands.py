@@ -1,11 +1,11 @@
-"""The commands: dslog bench, dslog bench compare, dslog coverage."""
+"""The commands: python -m benchmarks, its compare and its notebooks."""
 
 import json
 
 import pytest
 from typer.testing import CliRunner
 
-from dslog.cli.main import app
+from benchmarks.__main__ import app
 
 
 def call(*arguments):
@@ -15,7 +15,7 @@ def call(*arguments):
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
     directory = tmp_path_factory.mktemp("bench")
-    done = call("bench", "--quick", "--only", "latency", "--only", "capture", "-o", directory)
+    done = call("latency", "capture", "--quick", "-o", directory)
     assert done.exit_code == 0, done.output
     assert "met" in done.stdout
     return directory
@@ -27,7 +27,7 @@ def test_writes_report_and_results(out):
 
 
 def test_json(tmp_path):
-    done = call("bench", "--quick", "--only", "capture", "-o", tmp_path, "--json")
+    done = call("--quick", "capture", "-o", tmp_path, "--json")
     found = json.loads(done.stdout)
     assert found["targets"][0]["met"] is True
     assert found["report"] == str(tmp_path / "report.html")
@@ -35,7 +35,7 @@ def test_json(tmp_path):
 
 def test_compare(out):
     path = out / "results.json"
-    done = call("bench", "compare", path, path)
+    done = call("compare", path, path)
     assert done.exit_code == 0
     assert "0 of 6 ratios got worse" in done.stdout
 
@@ -47,20 +47,35 @@ def test_compare_fails_on_a_regression(out, tmp_path):
             row["seconds"] *= 10
     worse = tmp_path / "worse.json"
     worse.write_text(json.dumps(data))
-    done = call("bench", "compare", out / "results.json", worse)
+    done = call("compare", out / "results.json", worse)
     assert done.exit_code == 1
     assert "elementwise" in done.stdout
-    assert json.loads(call("bench", "compare", worse, worse, "--json").stdout)["ok"] is True
+    assert json.loads(call("compare", worse, worse, "--json").stdout)["ok"] is True
+
+
+def test_list():
+    done = call("--list")
+    assert done.exit_code == 0
+    assert "queries" in done.stdout
+    assert list(json.loads(call("--list", "latency", "storage", "--json").stdout)) == [
+        "storage",
+        "latency",
+    ]
+
+
+def test_help_names_the_commands():
+    done = call("--help")
+    assert all(word in done.stdout for word in ("run", "compare", "notebooks"))
 
 
 def test_unknown_experiment(tmp_path):
-    done = call("bench", "--quick", "--only", "speed", "-o", tmp_path)
+    done = call("--quick", "speed", "-o", tmp_path)
     assert done.exit_code == 1
     assert "queries" in done.stderr
 
 
 def test_bad_results(tmp_path):
-    done = call("bench", "compare", tmp_path / "a.json", tmp_path / "b.json")
+    done = call("compare", tmp_path / "a.json", tmp_path / "b.json")
     assert done.exit_code == 1
     assert "can't read" in done.stderr
 
@@ -73,20 +88,20 @@ def notebook(tmp_path):
     return path
 
 
-def test_coverage(notebook):
-    done = call("coverage", notebook, "--list")
+def test_notebooks(notebook):
+    done = call("notebooks", notebook, "--list")
     assert done.exit_code == 0
     assert "50%" in done.stdout
     assert "paper, mean of Flight" in done.stdout
     assert "by value" in done.stdout
 
 
-def test_coverage_json(notebook):
-    (one,) = json.loads(call("coverage", notebook, "--json").stdout)["notebooks"]
+def test_notebooks_json(notebook):
+    (one,) = json.loads(call("notebooks", notebook, "--json").stdout)["notebooks"]
     assert (one["operations"], one["compressible"], one["longest_chain"]) == (2, 1, 2)
 
 
-def test_coverage_of_something_else(tmp_path):
-    done = call("coverage", tmp_path / "none.ipynb")
+def test_notebooks_of_something_else(tmp_path):
+    done = call("notebooks", tmp_path / "none.ipynb")
     assert done.exit_code == 1
     assert "can't read" in done.stderr

@@ -5,8 +5,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.baselines.formats import FORMATS, Array, ParquetZstd
-from benchmarks.baselines.provrc import PROVRC, rows_table
+from benchmarks.baselines.formats import FORMATS, PROVRC, Array, ParquetZstd, rows_table
 from dslog.compress.encoder import compress
 from dslog.testing.operations import moved, reduction
 

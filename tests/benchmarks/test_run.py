@@ -1,96 +1,118 @@
-"""A whole run of `dslog bench --quick`, without looking at times."""
+"""A whole run of `python -m benchmarks --quick`, without looking at times."""
 
 import json
+import re
 
 import pytest
+from markupsafe import escape
 
-from benchmarks.evaluation.compare import compare
-from benchmarks.evaluation.ratios import all_ratios, share
-from benchmarks.evaluation.results import Results, ResultsError
-from benchmarks.evaluation.run import (
+from benchmarks.experiment import Target
+from benchmarks.report import page, render
+from benchmarks.results import (
     EXPERIMENTS,
     ExperimentError,
-    Quiet,
+    Results,
+    ResultsError,
     check_experiments,
+    compare,
     run,
-    write,
 )
-from benchmarks.evaluation.sizes import QUICK
-from benchmarks.evaluation.targets import judge
-from benchmarks.report.page import render
-
-
-class Counting(Quiet):
-    """Remembers what it was told."""
-
-    def __init__(self):
-        self.started = []
-
-    def start(self, experiment, ticks):
-        self.started.append((experiment, ticks))
-        return lambda _text: None
+from benchmarks.size import QUICK
+from benchmarks.units import share
 
 
 @pytest.fixture(scope="module")
 def results(spark):
     assert spark.range(3).count() == 3  # Spark's part of it runs in the session of the tests
-    watch = Counting()
-    found = run(QUICK, watch=watch)
-    assert [name for name, _ in watch.started] == list(EXPERIMENTS)
-    assert all(ticks > 1 for _, ticks in watch.started)
+    heard = {}
+    found = run(QUICK, say=lambda name, text: heard.setdefault(name, []).append(text))
+    assert list(heard) == list(EXPERIMENTS)
+    assert all(len(texts) > 1 and texts[-1] == "" for texts in heard.values())
+    return found
+
+
+def all_ratios(results):
+    found = [r for name, one in EXPERIMENTS.items() for r in one.ratios(results.of(name))]
+    assert len({ratio.name for ratio in found}) == len(found)
     return found
 
 
 def test_everything_was_measured(results):
-    assert len({row.operation for row in results.storage}) >= 12
-    assert {row.kind for row in results.latency} == {"elementwise", "aggregate"}
-    assert {row.direction for row in results.queries} == {"forward", "backward"}
+    assert len({row.operation for row in results.of("storage")}) >= 12
+    assert {row.kind for row in results.of("latency")} == {"elementwise", "aggregate"}
+    assert {row.direction for row in results.of("queries")} == {"forward", "backward"}
+    assert all(results.of(name) for name in EXPERIMENTS)
+    assert {row.relation for row in results.of("scale")} == {"elementwise", "permutation"}
+    assert len(results.of("coverage")) == 136
+    assert {row.what for row in results.of("tracked")} == {"chain", "add", "sum"}
+    assert {row.how for row in results.of("reuse")} > {"no capture", "probed", "dim_sig"}
     assert results.machine["commit"]
     assert results.machine["numpy"]
 
 
 def test_no_answer_is_wrong(results):
-    assert [row for row in results.queries if row.wrong] == []
+    assert [row for row in results.of("queries") if row.wrong] == []
+    assert [row for row in results.of("tables") if row.wrong] == []
+    assert all(row.agreed for row in results.of("asked"))
+    assert not any(row.errors for row in results.of("coverage"))
 
 
 def test_structured_operations_are_small(results):
-    rows = [row for row in results.storage if row.structured and row.format == "DSLog"]
+    rows = [row for row in results.of("storage") if row.structured and row.format == "DSLog"]
     assert len(rows) == 6
     assert all(row.nbytes <= 256 for row in rows)
 
 
 def test_capture_needs_no_memory(results):
-    assert all(row.exact and row.peak_bytes < 1 << 20 for row in results.capture)
+    assert all(row.exact and row.peak_bytes < 1 << 20 for row in results.of("capture"))
 
 
 def test_results_come_back(results, tmp_path):
-    report, data = write(results, tmp_path / "new" / "place")
-    back = Results.read(data)
+    results.write(tmp_path / "results.json")
+    back = Results.read(tmp_path / "results.json")
     assert back.to_json() == results.to_json()
-    assert json.loads(data.read_text())["size"] == "quick"
-    assert report.read_text() == render(results)
+    assert json.loads((tmp_path / "results.json").read_text())["size"] == "quick"
+    assert render(back) == render(results)
+
+
+def test_results_of_the_first_format_are_read_but_for_their_coverage(results, tmp_path):
+    data = {**results.to_json(), "format": 1, "coverage": {"rows": [["sin", "1"]]}}
+    del data["compress"]  # there was none
+    (tmp_path / "old.json").write_text(json.dumps(data))
+    old = Results.read(tmp_path / "old.json")
+    assert (old.of("coverage"), old.of("compress")) == ([], [])
+    assert old.of("queries") == results.of("queries")
+    assert not any(change.regressed for change in compare(old, results))
 
 
 def test_report_stands_alone(results):
-    page = render(results)
-    assert page.startswith("<!doctype html>")
-    assert page.count("<svg") > 10
-    for outside in ("http://", "https://", "<script", "<link", "@import", "url("):
-        assert outside not in page
-    for target in judge(results):
-        assert target.name in page
+    text = render(results)
+    assert text.startswith("<!doctype html>")
+    assert text.count("<svg") == 2 + 6  # storage, latency, and each group of workflows
+    for outside in ("http://", "https://", "<script", "<link", "@import"):
+        assert outside not in text
+    assert not re.search(r"url\((?!#)", text)  # within the page, a figure's parts have names
+    for target in results.targets():
+        assert escape(target.name) in text
+    for experiment in EXPERIMENTS.values():
+        assert f"<h2>{experiment.title}</h2>" in text
+
+
+def test_pages_have_the_rows(results):
+    assert "| Sort | " in page("evaluation.md", results)
+    assert "| `cumsum` | " in page("coverage.md", results)
 
 
 def test_every_target_is_judged(results):
-    names = [target.name for target in judge(results)]
+    names = [target.name for target in results.targets()]
     assert len(names) == len(set(names))
-    assert len(names) >= 8
-    assert judge(Results("quick", {})) == []
+    assert len(names) >= 18
+    assert Results("quick", {}).targets() == []
     assert "DSLog" in render(Results("quick", {}))
 
 
 def test_a_run_does_not_regress_against_itself(results):
-    changes = compare(results, results)
+    changes = list(compare(results, results))
     assert len(changes) == len(all_ratios(results)) > 30
     assert not any(change.regressed for change in changes)
 
@@ -124,6 +146,12 @@ def test_a_ratio_that_vanished_is_a_regression(results):
     assert worse == ["size Sort", "write Sort"]
     data["storage"] = []  # left out on purpose
     assert not any(c.regressed for c in compare(results, Results.from_json(data)))
+
+
+def test_a_target_is_met_without_misses():
+    assert Target("a", "-", "b", "c").met
+    assert not Target("a", "-", "b", "c", ("d",)).met
+    assert list(Target.of_ratios("a", "-", "b", [])) == []
 
 
 def test_unknown_experiment():

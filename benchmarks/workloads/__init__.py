@@ -1,0 +1,1 @@
+"""What is measured: relations of single operations, and of workflows of many."""

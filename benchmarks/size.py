@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 SizeName = Literal["quick", "standard", "full"]
@@ -115,38 +115,20 @@ STANDARD = Size(
     joined=(9_000_000, 7_000_000),
     turns=8,
 )
-FULL = Size(
+FULL = replace(
+    STANDARD,
     name="full",
-    side=1000,
-    tile=100_000,
-    sort=100_000,
-    widen=1000,
-    upscale=10,
     titles=9_060_000,
-    flights=336_776,
     latency=(1_000, 10_000, 100_000, 1_000_000, 10_000_000),
-    frame=(1080, 1920),
-    detector=416,
     table=1_000_000,
-    cells=(1000, 100),
-    workflows=20,
     positions=5,
-    repeats=3,
     selectivities=(0.0, 0.0001, 0.001, 0.01, 0.1, 1.0),
     every_engine=True,
     limit=60.0,
     max_pairs=60_000_000,
-    coverage_runs=20,
     scale=(10_000_000, 50_000_000, 200_000_000),
     permutation=(50_000_000,),
-    pairs=(1_000_000, 10_000_000),
-    point_rows=1_000_000,
-    chain=1000,
-    huge=10**9,
-    reused=tuple(10**power for power in range(3, 10)),
     copies=(1, 10),
-    joined=(9_000_000, 7_000_000),
-    turns=8,
 )
 
 SIZES: dict[SizeName, Size] = {s.name: s for s in (QUICK, STANDARD, FULL)}

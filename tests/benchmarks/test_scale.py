@@ -84,4 +84,4 @@ def test_the_relation_has_gaps(spark):
 def test_the_permutation_is_one(spark):
     pairs = permutation(spark, 20_000).toPandas()
     assert sorted(pairs.b0) == sorted(pairs.a0) == list(range(20_000))
-    assert (pairs.b0.diff() == 1).mean() < 0.01
+    assert (pairs.b0.diff() == 1).mean() < 0.1

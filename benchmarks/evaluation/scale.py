@@ -12,7 +12,7 @@ from benchmarks.evaluation.scratch import Scratch
 from benchmarks.evaluation.sizes import Sizes
 from benchmarks.evaluation.watching import Watched, watch
 from dslog.capture.store import open_store
-from dslog.spark.session import spark
+from dslog.spark.session import get_session
 from dslog.store.lineage_store import LineageStore
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def scale_table(sizes: Sizes, scratch: Scratch, tick: Tick) -> Iterator[ScaleRow
     """Compress an elementwise relation with gaps at every size."""
     if not sizes.scale:
         return
-    session = spark({"spark.master": MASTER, "spark.driver.memory": HEAP})
+    session = get_session({"spark.master": MASTER, "spark.driver.memory": HEAP})
     with scratch.folder() as folder:
         tick("Spark starts")
         compress(session, folder, MILLION)  # compiles, and starts the workers

@@ -117,7 +117,7 @@ def mask_runs(mask: Any) -> Any:
     for r in range(rows):
         before = np.uint8(0)
         for c in range(columns):
-            total += np.int64(mask[r, c] & (before ^ one))
+            total += int(mask[r, c] & (before ^ one))
             before = mask[r, c]
     row = np.empty(total + 1, np.int64)
     lo = np.empty(total + 1, np.int64)
@@ -129,12 +129,12 @@ def mask_runs(mask: Any) -> Any:
         for c in range(columns):
             row[n] = r
             lo[n] = c
-            n += np.int64(mask[r, c] & (before ^ one))
+            n += int(mask[r, c] & (before ^ one))
             hi[m] = c - 1
-            m += np.int64(before & (mask[r, c] ^ one))
+            m += int(before & (mask[r, c] ^ one))
             before = mask[r, c]
         hi[m] = columns - 1
-        m += np.int64(before)
+        m += int(before)
     return row[:total], lo[:total], hi[:total]
 
 

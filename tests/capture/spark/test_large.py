@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 import dslog
-from dslog.capture.spark import row_trace as outlet
+from dslog.capture.spark import row_trace
 from dslog.capture.spark.row_pass import compress_function
 
 COUNT = 3000
@@ -64,7 +64,7 @@ def test_scattered_rows_do_not_come_to_the_driver(files, tmp_path, monkeypatch, 
     """Sorted, filtered, grouped and joined rows, and a window over them: all from part files."""
     values, keys, df = files
     monkeypatch.setenv("DSLOG_COLLECT_ROWS", "40")
-    monkeypatch.setattr(outlet, "PER_FILE", per_file)
+    monkeypatch.setattr(row_trace, "PER_FILE", per_file)
     with dslog.open(tmp_path / "store") as store:
         frame = store.track(df, "t")
         ordered = frame.orderBy("v")
@@ -126,8 +126,8 @@ def test_nothing_is_left_behind_when_a_job_fails(files, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr(outlet, "write", fail)
-    monkeypatch.setattr(outlet.Part, "from_json", fail)
+    monkeypatch.setattr(row_trace, "write", fail)
+    monkeypatch.setattr(row_trace.PartFile, "from_json", fail)
     with dslog.open(tmp_path / "store") as store:
         with pytest.raises(OSError, match="disk full"):
             store.track(df, "t").orderBy("v")

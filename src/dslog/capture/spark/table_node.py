@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, cast
 from dslog.capture.numpy.node import Node
 from dslog.capture.recorder import Session
 from dslog.capture.spark.row_id import RowSet
-from dslog.capture.spark.row_trace import Outlet, store_products
-from dslog.capture.table_product import Pairs, Part, RowMap
+from dslog.capture.spark.row_trace import PartWriter, store_products
+from dslog.capture.table_product import Pairs, RowMap, TableProduct
 from dslog.config import Config
 from dslog.errors import CaptureError
 from dslog.lineage.lineage import Lineage
@@ -71,7 +71,7 @@ class Tracker:
     def __init__(self, session: Session, values: Path | None = None) -> None:
         self.session = session
         self.values = values
-        self.outlet = Outlet(session.files, Config.from_environment().collect_rows)
+        self.part_writer = PartWriter(session.files, Config.from_environment().collect_rows)
         self.lock = threading.RLock()
         self._due: weakref.WeakSet[Frame] = weakref.WeakSet()
         self._held: list[Frame] = []
@@ -165,7 +165,7 @@ class Tracker:
         for one in inputs:
             for link, columns in one.parts:
                 rows = RowMap.run(table.shape[0]) if link is None else table.rows.maps[link]
-                parts.append(Part(rows, columns))
+                parts.append(TableProduct(rows, columns))
         exact = all(one.exact for one in inputs)
-        files = self.outlet.files
+        files = self.part_writer.files
         return store_products(table.shape, inputs[0].table.shape, parts, files, exact=exact)

@@ -59,11 +59,11 @@ class Flights:
 
 def run_flights(store: "Store", scratch: Path, say: Callable[[str], None]) -> Flights:
     """Run the pipeline on Spark, tracked, and ask."""
-    from dslog.spark.session import spark
+    from dslog.spark.session import get_session
 
     flights = load_flights()
     say("flights: starting Spark in this machine ...")
-    session = spark(None)
+    session = get_session(None)
     say(f"flights: drop, join, group and sort {len(flights):,} rows on Spark, tracked ...")
     begin, begun = len(store.operations()), perf_counter()
     averages = pipeline(store, session, flights, scratch)

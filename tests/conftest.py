@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
+from dslog.capture.numpy.call_reuse import Recall
 from dslog.compress.encoder import compress
 from dslog.relation.relation import column_names
 from dslog.spark import session
@@ -42,6 +43,14 @@ def _no_dslog_settings(monkeypatch):
     for name in os.environ:
         if name.startswith("DSLOG_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _captures_take_no_time():
+    """Slow captures are remembered: let no test find that by chance, on a busy machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Recall, "clock", staticmethod(lambda: 0.0))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -67,6 +67,8 @@ class Kept:
 class Recall:
     """What a session remembers of slow captures; ``agreeing`` is as in ``dslog.reuse``."""
 
+    clock = staticmethod(perf_counter)
+
     def __init__(self, agreeing: int = 1) -> None:
         self._agreeing = agreeing
         self._lock = threading.Lock()
@@ -86,9 +88,9 @@ class Recall:
             if known is not None:
                 self.hits += 1
                 return known
-        started = perf_counter()
+        started = self.clock()
         found = find_lineages(call, written=written)
-        seconds = perf_counter() - started
+        seconds = self.clock() - started
         if seconds >= SLOW and not written:
             variant = variant or _variant(call)
             with self._lock:

@@ -1,9 +1,9 @@
-"""What reuse saves: registrations answered without a capture, captures recalled.
+"""What reuse saves: registrations answered without a capture.
 
 *reuse* stands on top of the catalog commit alone, which is the same call with its lineage at hand
 and ``reuse=False``: nothing is looked up, captured or compressed. *no capture* gives none,
 *probed* one that is compared on a few cells. A full capture gets the raw relation as an array of
-pairs, up to 10^6 cells. *recall* is for tracked numpy calls whose capture takes long.
+pairs, up to 10^6 cells.
 """
 
 from __future__ import annotations
@@ -12,21 +12,15 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from benchmarks.clock import race
 from benchmarks.experiment import Experiment, Ratio, Setting, Target
 from benchmarks.units import more, power, seconds
-from dslog.capture.numpy.call import Call
-from dslog.capture.numpy.call_reuse import SLOW, Recall
-from dslog.capture.numpy.node import Node, Recorder
-from dslog.capture.numpy.resolve import find_lineages
 from dslog.capture.store import Store, open_store
 from dslog.compress.encoder import compress
-from dslog.reuse.signature import BASE, DIM, GEN
 from dslog.types import I64
 
 MOST_SECONDS = 1e-3  # on top of a commit
@@ -48,16 +42,6 @@ class ReuseRow:
     commit_seconds: float
     seconds: float
     full_seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RecallRow:
-    """A tracked call: captured, and recalled by a signature ("" when it was not)."""
-
-    call: str
-    answered_by: str
-    capture_seconds: float
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -235,58 +219,6 @@ def reuse_targets(rows: Sequence[ReuseRow]) -> Iterator[Target]:
         )
 
 
-def numpy_call(shape: Area, func: Callable[..., Any], **kwargs: Any) -> Call:
-    """Return a finished call on random values."""
-    x = np.random.default_rng(0).random(shape)
-    return Call(f"numpy.{func.__name__}", func, (x,), kwargs, (x,), (func(x, **kwargs),))
-
-
-def recall_table(setting: Setting) -> Iterator[RecallRow]:
-    """Measure what slow calls on tracked arrays cost to capture, and to recall."""
-    shape = of_cells(MEGA)
-    flat = [numpy_call((900 + 60 * n, 1000 - 70 * n), np.ravel, order="F") for n in range(6)]
-    sort = numpy_call(shape, np.sort, axis=0)
-    cases = {
-        "sort, the same array": (BASE, [sort], sort),
-        "ravel(order='F'), the same shape": (DIM, flat[:1], flat[0]),
-        "ravel(order='F'), another shape": (GEN, flat, numpy_call(shape, np.ravel, order="F")),
-    }
-    for name, (kind, earlier, call) in cases.items():
-        setting.tick(name)
-        recall = Recall()
-        node, other = (Node(x, shape, x, cast("Recorder", None)) for x in "AB")
-        for one in earlier:
-            recall.find(one, [node], written=False)
-        find = partial(recall.find, call, [node if kind == BASE else other], written=False)
-        hit = find().hit
-        best = race(
-            {"capture": partial(find_lineages, call), "recall": find}, min(6, setting.size.turns)
-        )
-        yield RecallRow(name, (hit.reused or "") if hit else "", best["capture"], best["recall"])
-
-
-def recall_ratios(rows: Sequence[RecallRow]) -> Iterator[Ratio]:
-    """Recalling against capturing."""
-    for r in rows:
-        yield Ratio(f"recall {r.call}", "seconds", r.seconds, r.capture_seconds, "the capture")
-
-
-def recall_targets(rows: Sequence[RecallRow]) -> Iterator[Target]:
-    """Recalling has to pay for every capture that counts as slow."""
-    if rows:
-        yield Target(
-            "recalling a slow capture of a tracked call on 10^6 cells",
-            "-",
-            "less time than the capture, and than what counts as slow",
-            "; ".join(f"{seconds(r.seconds)} for {seconds(r.capture_seconds)}" for r in rows),
-            tuple(
-                f"{r.call}: {seconds(r.seconds)}"
-                for r in rows
-                if not r.answered_by or r.seconds > min(r.capture_seconds, SLOW)
-            ),
-        )
-
-
 EXPERIMENTS = (
     Experiment(
         "reuse",
@@ -305,21 +237,6 @@ EXPERIMENTS = (
             "commit": lambda r: seconds(r.commit_seconds),
             "more": lambda r: more(r.seconds - r.commit_seconds),
             "full capture": lambda r: "-" if r.full_seconds is None else seconds(r.full_seconds),
-        },
-    ),
-    Experiment(
-        "recall",
-        "Captures that are recalled",
-        f"Tracked calls on 10^6 cells; captures of over {SLOW * 1e3:.0f} ms are recalled.",
-        recall_table,
-        RecallRow,
-        recall_ratios,
-        recall_targets,
-        columns={
-            "call": lambda r: r.call,
-            "by": lambda r: r.answered_by or "not recalled",
-            "capture": lambda r: seconds(r.capture_seconds),
-            "recall": lambda r: seconds(r.seconds),
         },
     ),
 )

@@ -20,6 +20,9 @@ PRELUDE = """
 import os, signal, sys
 import numpy as np
 import dslog
+from dslog.store import sqlite
+
+sqlite.PATIENCE = 3600.0  # others may hold the lock as long as the machine takes
 
 def permutation(n, seed):
     return np.stack([np.arange(n), np.random.default_rng(seed).permutation(n)], axis=1)

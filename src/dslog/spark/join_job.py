@@ -53,9 +53,9 @@ from dslog.spark.join_task import (
     ShareJob,
     SinkPlan,
     box_batches,
-    cut_batches,
+    cut_units,
+    map_boxes,
     meet_batches,
-    read_boxes,
     scan_batches,
     share_batches,
 )
@@ -245,7 +245,7 @@ class SparkJoins:
         total = sum(map(len, outcome.boxes)) + sum(file.boxes for file in outcome.files)
         if total <= self.limits.collect_rows:
             some = [np.zeros((0, len(shape), 2), np.int64), *outcome.boxes]
-            some += [np.array(read_boxes(file.path)) for file in outcome.files]
+            some += [np.array(map_boxes(file.path)) for file in outcome.files]
             return CellSet.from_boxes(shape, np.concatenate(some), exact=exact)
         files = list(outcome.files)
         if outcome.boxes:
@@ -285,7 +285,7 @@ class SparkJoins:
     ) -> _Outcome:
         session = self.session()
         work = session.range(0, number, 1, max(min(number, 4 * cores(session)), 1))
-        blocks = work.mapInArrow(partial(cut_batches, job=cut), BLOCKS)
+        blocks = work.mapInArrow(partial(cut_units, job=cut), BLOCKS)
         results = blocks.repartitionById(cut.ranges.parts, "part").mapInArrow(
             partial(meet_batches, job=meet), RESULTS
         )
@@ -328,7 +328,7 @@ def _sampled_ranges(cells: SpreadCells, parts: int) -> Ranges:
     axis = int(np.argmax(cells.shape))
     samples = []
     for file in cells.files:
-        boxes = read_boxes(file.path)
+        boxes = map_boxes(file.path)
         samples.append(boxes[:: max(len(boxes) // 4096, 1), axis, 0])
     sample = np.sort(np.concatenate(samples))
     at = np.arange(1, parts) * len(sample) // parts

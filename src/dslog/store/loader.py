@@ -29,7 +29,7 @@ from dslog.spark.join_job import LargeFollower, Limits, SharedLineage, SparkJoin
 from dslog.spark.part_files import LargeLineage, Parts
 from dslog.spark.relation_frame import is_frame
 from dslog.spark.relation_job import Options, compress_frame, compress_path, relation_rows
-from dslog.spark.session import spark
+from dslog.spark.session import get_session
 from dslog.store.body import StoredLineage, unpack_body
 from dslog.store.catalog import Catalog
 from dslog.store.files import Files
@@ -149,7 +149,7 @@ class Engines:
         return self.files.root.absolute()
 
     def _session(self) -> "SparkSession":
-        return spark(cast("Mapping[str, object] | SparkSession | None", self.spark))
+        return get_session(cast("Mapping[str, object] | SparkSession | None", self.spark))
 
     def _source(self, edge: Edge, engine: str) -> Lineage | Follower:
         lineage = self.cache.get(edge.key)

@@ -11,8 +11,8 @@ import dslog
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.errors import EngineError, SelectionError
-from dslog.query.edges import Direction
-from dslog.query.follower import gather
+from dslog.query.execute import gather
+from dslog.query.plan import Direction
 from dslog.spark import join_job as spark_join
 from dslog.spark import join_task as sink
 from dslog.spark import spread_cells

@@ -20,7 +20,7 @@ from dslog.capture.read_capture import read_capture
 from dslog.capture.recorder import Keeper, Session
 from dslog.capture.values import KnownValues
 from dslog.config import Config
-from dslog.query.follower import Load
+from dslog.query.execute import Load
 from dslog.questions.diff import Diff, Run, diff
 from dslog.questions.dropped import Dropped, dropped
 from dslog.questions.first_nan import FirstNan, first_nan

@@ -21,7 +21,7 @@ from dslog.cells.cellset import CellSet
 from dslog.cells.text import counted, shape_text
 from dslog.compress.encoder import recompress
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Edge
+from dslog.query.plan import Edge
 from dslog.questions.history import Call, History
 from dslog.questions.reach import cells_text
 from dslog.store.arguments import value_text

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dslog.cells.cellset import CellSet
-from dslog.query.edges import Direction, Edge
-from dslog.query.execute import reach
-from dslog.query.follower import Load, follow, gather
+from dslog.query.execute import Load, follow, gather, reach
+from dslog.query.plan import Direction, Edge
 from dslog.questions.history import Call, History, KeptValues
 from dslog.questions.reach import Touched, describe, table_text
 from dslog.store.records import Operation

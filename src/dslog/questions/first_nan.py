@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from dslog.cells.cellset import CellSet
 from dslog.cells.text import counted
 from dslog.errors import NotFoundError
-from dslog.query.edges import Direction
-from dslog.query.execute import has_cycle, reach, run_step
-from dslog.query.follower import Cells, Load, gather
+from dslog.query.execute import Cells, Load, gather, has_cycle, reach, run_step
 from dslog.query.graph import Walk
-from dslog.query.plan import Hop, Step
+from dslog.query.plan import Direction, Hop, Step
 from dslog.questions.history import History, KeptValues
 from dslog.questions.reach import Touched, describe, values_text
 

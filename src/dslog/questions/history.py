@@ -14,8 +14,8 @@ import numpy.typing as npt
 from dslog.cells.cellset import CellSet
 from dslog.cells.selection import parse, select
 from dslog.errors import SelectionError, did_you_mean
-from dslog.query.edges import Direction, Edge
 from dslog.query.graph import Walk, plan_reach
+from dslog.query.plan import Direction, Edge
 from dslog.store.arguments import call_text
 from dslog.store.catalog import Catalog
 from dslog.store.names import find_array

@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.cells.cellset import CellSet
-from dslog.cells.text import box_text, counted
+from dslog.cells.text import aligned, box_text, counted
 from dslog.errors import NotFoundError, did_you_mean
-from dslog.query.edges import Direction
-from dslog.query.execute import reach
-from dslog.query.follower import Load
+from dslog.query.execute import Load, reach
 from dslog.query.graph import Walk
+from dslog.query.plan import Direction
 from dslog.questions.history import History, KeptValues
 
 MOST_VALUES = 1000
@@ -158,15 +157,6 @@ def table_text(arrays: Sequence[Touched]) -> list[str]:
 def cut_text(text: str) -> str:
     """Return a text that fits a line."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines with their columns aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
 
 
 def _value(value: object) -> str:

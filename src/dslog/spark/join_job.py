@@ -39,8 +39,8 @@ from dslog.cells.selection import select
 from dslog.config import Config
 from dslog.errors import EngineError, SelectionError
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Direction
-from dslog.query.follower import Cells, Followed, trace, unite
+from dslog.query.execute import Cells, Followed, follow_and_count, unite
+from dslog.query.plan import Direction
 from dslog.spark.job import cancelled_on_error, cores, job_failures, shown
 from dslog.spark.join_task import (
     BLOCKS,
@@ -391,11 +391,11 @@ class LargeFollower:
     ) -> Followed:
         limit = self.joins.limits.spark_rows
         if self.large.num_rows <= limit and rows * 4 > self.large.num_rows:
-            return trace(self.load(), cells, direction)
+            return follow_and_count(self.load(), cells, direction)
         found: Cells | None = None
         scanned = matched = joined = 0
         for some in _batches(units, limit):
-            step = trace(self.large.lineage_of(some), cells, direction)
+            step = follow_and_count(self.large.lineage_of(some), cells, direction)
             found = step.cells if found is None else unite(found, step.cells)
             scanned, matched = scanned + step.scanned, matched + step.matched
             joined += step.joined

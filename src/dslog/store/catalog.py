@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from dslog.query.edges import Edge
+from dslog.query.plan import Edge
 from dslog.store.records import ArrayInfo, Body, LineageInfo, Operation, Signature
 from dslog.types import Shape
 
@@ -45,7 +45,7 @@ class Transaction(Protocol):
 class Catalog(Protocol):
     """Reads, and the way to a transaction. Safe to use from several threads and processes.
 
-    It is the operation graph too: see :class:`dslog.query.edges.Edges`.
+    It is the operation graph too: see :class:`dslog.query.plan.Edges`.
     """
 
     def transaction(self) -> AbstractContextManager[Transaction]:

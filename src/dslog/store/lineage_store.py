@@ -12,12 +12,10 @@ from typing import Self
 from dslog.cells.cellset import CellSet
 from dslog.errors import NotFoundError, ShapeError
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Direction, Edge
-from dslog.query.execute import run_path, run_walk
+from dslog.query.execute import Cells, run_path, run_walk
 from dslog.query.explanation import Explanation, explain_path
-from dslog.query.follower import Cells
 from dslog.query.graph import plan_walk
-from dslog.query.plan import Plan, check_path
+from dslog.query.plan import Direction, Edge, Plan, check_path
 from dslog.spark.join_job import check_engine
 from dslog.store.arguments import canonical_args
 from dslog.store.body import StoredLineage

@@ -21,9 +21,8 @@ import pyarrow as pa
 from dslog.cells.selection import select
 from dslog.config import Config
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Edge
-from dslog.query.follower import Cells, Follower, Load
-from dslog.query.plan import Plan, plan_path
+from dslog.query.execute import Cells, Follower, Load
+from dslog.query.plan import Edge, Plan, plan_path
 from dslog.relation.relation import column_names, read
 from dslog.spark.join_job import LargeFollower, Limits, SharedLineage, SparkJoins, read_cells
 from dslog.spark.part_files import LargeLineage, Parts

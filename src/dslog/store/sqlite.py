@@ -21,7 +21,7 @@ from time import monotonic, sleep
 from typing import Any, TypeVar, cast
 
 from dslog.errors import CorruptError, StoreError, VersionError
-from dslog.query.edges import Edge
+from dslog.query.plan import Edge
 from dslog.store import schema
 from dslog.store.records import ArrayInfo, Body, FileRecord, LineageInfo, Operation, Signature
 from dslog.types import Shape

@@ -15,7 +15,7 @@ from dslog.cli.options import ArrayPath as Path
 from dslog.cli.options import Cells, Engine, EngineOption, Limit, StorePath, open_existing
 from dslog.cli.printer import Report, listing
 from dslog.errors import PathError
-from dslog.query.edges import Direction
+from dslog.query.plan import Direction
 
 if TYPE_CHECKING:
     from dslog.capture.store import Store

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.store.location import FILES
+from dslog.store.files import FILES
 from dslog.store.sqlite import Connection
 
 PRELUDE = """

@@ -26,10 +26,10 @@ from dslog.capture.numpy.call import Lineages
 from dslog.capture.numpy.call_reuse import Recall
 from dslog.capture.numpy.node import Node, Step
 from dslog.errors import CaptureError, NotFoundError, did_you_mean
-from dslog.store.catalog import Catalog
+from dslog.store.arguments import check_name
+from dslog.store.catalog import Catalog, find_array
 from dslog.store.commit import Batch, BatchCall, Hit
 from dslog.store.files import Files
-from dslog.store.names import check_name, find_array
 from dslog.types import Array, Shape
 
 

@@ -29,14 +29,11 @@ from dslog.questions.reach import Impact, Why, impact, why
 from dslog.reuse.exchange import Describe, export_signatures, import_signatures, teach
 from dslog.reuse.library import depends_on_values, numpy_library
 from dslog.reuse.predictor import Predictor
-from dslog.spark.join_job import check_engine
-from dslog.spark.relation_frame import is_frame
 from dslog.store.arguments import ArgumentError
-from dslog.store.catalog import Transaction
+from dslog.store.catalog import SignatureInfo, Transaction, find_array
 from dslog.store.commit import Batch
+from dslog.store.engines import check_engine, is_frame
 from dslog.store.lineage_store import LineageStore
-from dslog.store.names import find_array
-from dslog.store.records import SignatureInfo
 from dslog.store.sqlite import SqliteCatalog
 from dslog.types import Array, Shape
 

@@ -12,7 +12,7 @@ from dslog.query.execute import Load, follow, gather, reach
 from dslog.query.plan import Direction, Edge
 from dslog.questions.history import Call, History, KeptValues
 from dslog.questions.reach import Touched, describe, table_text
-from dslog.store.records import Operation
+from dslog.store.catalog import Operation
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,7 @@ from dslog.errors import SelectionError, did_you_mean
 from dslog.query.graph import Walk, plan_reach
 from dslog.query.plan import Direction, Edge
 from dslog.store.arguments import call_text
-from dslog.store.catalog import Catalog
-from dslog.store.names import find_array
-from dslog.store.records import ArrayInfo, LineageInfo, Operation
+from dslog.store.catalog import ArrayInfo, Catalog, LineageInfo, Operation, find_array
 
 _GIVEN = "lineage"
 

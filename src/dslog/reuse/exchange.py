@@ -25,8 +25,8 @@ from dslog.reuse.learner import generalise
 from dslog.reuse.library import read_library
 from dslog.reuse.signature import GEN, PERMANENT, General
 from dslog.store.arguments import canonical_args
+from dslog.store.catalog import Signature, SignatureInfo
 from dslog.store.lineage_store import LineageStore
-from dslog.store.records import Signature, SignatureInfo
 from dslog.types import Shape
 
 FORMAT = 1

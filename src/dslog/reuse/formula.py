@@ -18,7 +18,7 @@ from dslog.reuse.expression import product
 from dslog.reuse.form import Form
 from dslog.reuse.key import open_names, read_key
 from dslog.reuse.signature import FIRST, GEN, NOT_REUSABLE, TRACKED, FirstCalls, General
-from dslog.store.records import OperationReuse, Signature, SignatureInfo
+from dslog.store.catalog import OperationReuse, Signature, SignatureInfo
 from dslog.types import Json
 
 Row = tuple[dict[int, str], dict[int, str], list[str]]  # outputs, inputs, conditions

@@ -47,9 +47,9 @@ from dslog.reuse.signature import (
 )
 from dslog.reuse.skeleton import Flattened, Lineages, Part, flatten, parts
 from dslog.reuse.solver import HIGHEST, Solver
-from dslog.store.catalog import Catalog, Transaction
-from dslog.store.hooks import Observation, Stored
-from dslog.store.records import Body, Signature
+from dslog.store.catalog import Body, Catalog, Signature, Transaction
+from dslog.store.files import Stored
+from dslog.store.hooks import Observation
 
 _MOST_TRIES = 64  # small groups of calls tried where no formula fits all of them
 

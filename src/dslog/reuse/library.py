@@ -19,7 +19,7 @@ from types import MappingProxyType
 from dslog.reuse.form import Form
 from dslog.reuse.key import read_key
 from dslog.reuse.signature import GEN, PERMANENT, General
-from dslog.store.records import Signature
+from dslog.store.catalog import Signature
 from dslog.types import Json
 
 PREFIX = "numpy."

@@ -52,10 +52,9 @@ from dslog.reuse.signature import (
     examples,
 )
 from dslog.reuse.skeleton import Lineages
-from dslog.spark.relation_frame import is_frame
-from dslog.store.catalog import Catalog, Transaction
-from dslog.store.hooks import Answer, Observation, Pair, Request
-from dslog.store.records import OperationReuse, Signature
+from dslog.store.catalog import Catalog, OperationReuse, Pair, Signature, Transaction
+from dslog.store.engines import is_frame
+from dslog.store.hooks import Answer, Observation, Request
 from dslog.types import I64, Shape
 
 _MOST_ITEMS = 1000  # of what a callable gives for one cell

@@ -19,8 +19,7 @@ from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, sizes_from_json, sizes_to_json
 from dslog.reuse.scope import pattern
 from dslog.reuse.skeleton import Lineages
-from dslog.store.catalog import Catalog
-from dslog.store.records import Signature
+from dslog.store.catalog import Catalog, Signature
 from dslog.types import Json
 
 Bodies = tuple[int | None, ...]

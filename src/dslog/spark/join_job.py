@@ -66,7 +66,6 @@ from dslog.types import I64, Shape
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ENGINES = ("auto", "local", "spark")
 _BROADCAST = 32 << 20
 
 
@@ -101,13 +100,6 @@ class Limits:
     def from_config(cls, config: Config) -> Limits:
         """Take the limits from the settings."""
         return cls(config.spark_rows, config.collect_rows, config.partition_rows)
-
-
-def check_engine(engine: str) -> str:
-    """Return the engine's name, or say that there is no such engine."""
-    if engine not in ENGINES:
-        raise EngineError(f"engine {engine!r} is unknown: use one of {', '.join(ENGINES)}")
-    return engine
 
 
 def plan_step(engine: str, rows: int, *, loaded: bool, asked: int | None, limits: Limits) -> How:

@@ -32,9 +32,8 @@ from dslog.sql.table_kinds import (
     rows_batches,
     rows_schema,
 )
-from dslog.store.body import StoredLineage
-from dslog.store.files import Files
-from dslog.store.hooks import Pair
+from dslog.store.catalog import Pair
+from dslog.store.files import Files, StoredLineage
 from dslog.store.lineage_store import LineageStore
 from dslog.types import I64, Shape
 

@@ -26,7 +26,7 @@ from dslog.relation.relation import column_names
 from dslog.spark.part_files import LargePart
 from dslog.sql.pushdown import cells_window
 from dslog.sql.table_kinds import rows_batches, rows_schema
-from dslog.store.body import StoredLineage
+from dslog.store.files import StoredLineage
 from dslog.store.lineage_store import LineageStore
 from dslog.types import Shape
 

@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dslog.lineage.lineage import Lineage
-from dslog.store.catalog import Catalog, Transaction
-from dslog.store.files import Files
-from dslog.store.records import ArrayInfo, Body, OperationReuse, Signature
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """An output and an input array that lineage is given for."""
-
-    out: ArrayInfo
-    in_: ArrayInfo
+from dslog.store.catalog import (
+    ArrayInfo,
+    Body,
+    Catalog,
+    OperationReuse,
+    Pair,
+    Signature,
+    Transaction,
+)
+from dslog.store.files import Files, Stored
 
 
 class ReadCapture(Protocol):
@@ -53,10 +52,6 @@ class Request:
     def pairs(self) -> tuple[Pair, ...]:
         """Every (output, input) pair, outputs outermost."""
         return tuple(Pair(out, in_) for out in self.outputs for in_ in self.inputs)
-
-
-Stored = Lineage | Body | int
-"""Lineage to be stored, one whose files are written, or the number of a body to be shared."""
 
 
 @dataclass(frozen=True, slots=True)

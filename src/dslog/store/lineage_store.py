@@ -6,7 +6,6 @@ A LineageStore may be used by several threads, and its directory by several proc
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from dslog.cells.cellset import CellSet
@@ -16,27 +15,28 @@ from dslog.query.execute import Cells, run_path, run_walk
 from dslog.query.explanation import Explanation, explain_path
 from dslog.query.graph import plan_walk
 from dslog.query.plan import Direction, Edge, Plan, check_path
-from dslog.spark.join_job import check_engine
-from dslog.store.arguments import canonical_args
-from dslog.store.body import StoredLineage
+from dslog.store.arguments import canonical_args, check_name, check_names, check_shape, fingerprints
+from dslog.store.catalog import (
+    ArrayInfo,
+    LineageInfo,
+    Operation,
+    OperationReuse,
+    Pair,
+    Signature,
+    find_array,
+)
 from dslog.store.commit import Registrar, read_captures
-from dslog.store.files import Files, TemporaryFiles
-from dslog.store.fingerprint import fingerprints
-from dslog.store.hooks import NoReuse, Pair, ReadCapture, Request, Reuse
-from dslog.store.loader import Engines, LineageCache, Planner
-from dslog.store.location import CATALOG, FILES, locate
+from dslog.store.engines import Engines, LineageCache, Planner, check_engine
+from dslog.store.files import CATALOG, FILES, Files, StoredLineage, TemporaryFiles, locate
+from dslog.store.hooks import NoReuse, ReadCapture, Request, Reuse
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
-from dslog.store.names import check_name, check_names, check_shape, find_array
-from dslog.store.records import ArrayInfo, LineageInfo, Operation, OperationReuse, Signature
 from dslog.store.sqlite import SqliteCatalog
-
-CACHE_BYTES = 256 << 20
 
 
 class LineageStore:
     """Lineage between arrays, on disk or in memory; ``dslog.open`` makes one.
 
-    ``read_capture`` and ``reuse`` are the parts above the store that it asks: see ``seams``.
+    ``read_capture`` and ``reuse`` are the parts above the store that it asks: see ``hooks``.
     ``spark`` is a session, or settings for one.
     """
 
@@ -53,7 +53,7 @@ class LineageStore:
         self._path = location.directory
         self._catalog = SqliteCatalog(location.catalog, writable=location.writable)
         self._files = Files(self._path / FILES) if self._path else TemporaryFiles()
-        self._cache = LineageCache(CACHE_BYTES)
+        self._cache = LineageCache()
         self._plans: dict[object, tuple[ArrayInfo, Plan]] = {}
         self._engines = Engines(
             self._catalog, self._files, self._cache, spark, writable=location.writable
@@ -239,12 +239,7 @@ class LineageStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -1,11 +1,9 @@
-"""One SQLite connection, shared by threads and careful about other processes.
+"""The catalog in SQLite: the only module with SQL in it, apart from the schema.
 
-Journal mode is WAL, so readers never wait for a writer, and ``synchronous`` is NORMAL: a power cut
-may take back the last commits, but whatever is left is consistent. A writer takes the write lock
-when it begins, so it can't fail half-way because somebody else was faster; it waits up to
-``PATIENCE`` seconds for that lock.
-
-The catalog in SQLite: the only module with SQL in it, apart from the schema.
+One connection is shared by threads and careful about other processes. Journal mode is WAL, so
+readers never wait for a writer, and ``synchronous`` is NORMAL: a power cut may take back the last
+commits, but whatever is left is consistent. A writer takes the write lock when it begins, so it
+can't fail half-way because somebody else was faster; it waits for that lock, but not for ever.
 """
 
 import json
@@ -15,6 +13,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic, sleep
@@ -23,10 +22,9 @@ from typing import Any, TypeVar, cast
 from dslog.errors import CorruptError, StoreError, VersionError
 from dslog.query.plan import Edge
 from dslog.store import schema
-from dslog.store.records import ArrayInfo, Body, FileRecord, LineageInfo, Operation, Signature
+from dslog.store.catalog import ArrayInfo, Body, FileRecord, LineageInfo, Operation, Signature
+from dslog.store.store_cost import StoreCost
 from dslog.types import Shape
-
-PATIENCE = 60.0
 
 T = TypeVar("T")
 
@@ -140,11 +138,11 @@ class Connection:
 
 
 def patiently(run: Callable[[], T]) -> T:
-    """Run something again until the database is free, for at most ``PATIENCE`` seconds.
+    """Run something again until the database is free, while there is patience.
 
     SQLite waits by itself in most places, but not when several processes create a database.
     """
-    deadline = monotonic() + PATIENCE
+    deadline = monotonic() + StoreCost.current().patience
     while True:
         try:
             return run()
@@ -160,7 +158,11 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT
 
 def _open(target: str, *, writable: bool) -> sqlite3.Connection:
     db = sqlite3.connect(
-        target, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        target,
+        uri=True,
+        timeout=StoreCost.current().patience,
+        isolation_level=None,
+        check_same_thread=False,
     )
     try:
         db.execute("PRAGMA foreign_keys = ON")
@@ -194,8 +196,9 @@ def _explained(label: str) -> Iterator[None]:
                 f"the catalog {label} is damaged ({error}); restore it from a copy"
             ) from error
         if code in _BUSY:
+            waited = StoreCost.current().patience
             raise StoreError(
-                f"{label} has been locked by another process for {PATIENCE:g} s; try again later"
+                f"{label} has been locked by another process for {waited:g} s; try again later"
             ) from error
         if code == sqlite3.SQLITE_READONLY:
             raise StoreError(f"{label} can't be written: {error}") from error
@@ -208,7 +211,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 _LINEAGES = """
     SELECT o.name, i.name, l.operation, b.num_rows, b.nbytes, b.exact,
-           EXISTS (SELECT 1 FROM files f WHERE f.body = b.id), b.id, coalesce(p.predicted, 0)
+           iif(EXISTS (SELECT 1 FROM files f WHERE f.body = b.id), 'files', 'catalog'), b.id,
+           coalesce(p.predicted, 0)
     FROM lineages l
     JOIN arrays o ON o.id = l.output
     JOIN arrays i ON i.id = l.input
@@ -299,10 +303,8 @@ class SqliteCatalog:
         where = f" WHERE {' AND '.join(given)}" if given else ""
         rows = self._rows(f"{_LINEAGES}{where} ORDER BY l.id", *given.values())
         return [
-            LineageInfo(
-                out, in_, op, num_rows, nbytes, bool(exact), _where(files), body, bool(predicted)
-            )
-            for out, in_, op, num_rows, nbytes, exact, files, body, predicted in rows
+            LineageInfo(out, in_, op, num_rows, nbytes, bool(exact), where, body, bool(predicted))
+            for out, in_, op, num_rows, nbytes, exact, where, body, predicted in rows
         ]
 
     def between(self, out: str, in_: str) -> list[Edge]:
@@ -529,10 +531,8 @@ class SqliteTransaction:
             (body.header, body.num_rows, body.nbytes, int(body.exact), _checksum(body)),
         )
         for file in body.files:
-            self._db.insert(
-                "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
-                (number, file.blob, file.part, file.name, file.nbytes, file.checksum),
-            )
+            row = (number, *astuple(file))
+            self._db.insert("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
         return number
 
     def add_lineage(self, out: str, in_: str, op: int | None, body: int) -> None:
@@ -547,16 +547,7 @@ class SqliteTransaction:
         """Add a signature, or replace the one with the same kind and key."""
         self._db.insert(
             "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                signature.kind,
-                signature.key,
-                signature.state,
-                signature.content,
-                signature.hits,
-                signature.misses,
-                signature.refusals,
-                signature.saved,
-            ),
+            astuple(signature),
         )
 
     def count_hit(self, kind: str, key: str, saved: float) -> None:
@@ -574,7 +565,3 @@ def compact(value: object) -> str:
 
 def _checksum(body: Body) -> int:
     return zlib.crc32(body.content)
-
-
-def _where(in_files: int) -> str:
-    return "files" if in_files else "catalog"

@@ -34,10 +34,9 @@ from dslog.reuse.form import Example, Form, Refused
 from dslog.reuse.key import Variant, read_key, variants
 from dslog.reuse.learner import generalise
 from dslog.reuse.signature import BASE, DIM, GEN, PERMANENT, TRACKED, General
-from dslog.store.arguments import ArgumentError, canonical_args
+from dslog.store.arguments import ArgumentError, canonical_args, fingerprint
+from dslog.store.catalog import Signature
 from dslog.store.commit import Hit
-from dslog.store.fingerprint import fingerprint
-from dslog.store.records import Signature
 from dslog.types import Array
 
 SLOW = 0.005  # seconds

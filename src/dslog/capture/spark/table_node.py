@@ -17,7 +17,7 @@ from dslog.capture.table_product import Pairs, Part, RowMap
 from dslog.config import Config
 from dslog.errors import CaptureError
 from dslog.lineage.lineage import Lineage
-from dslog.store.records import Body
+from dslog.store.catalog import Body
 
 if TYPE_CHECKING:
     from dslog.capture.numpy.call import Lineages

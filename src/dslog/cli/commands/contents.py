@@ -18,7 +18,7 @@ from dslog.store.arguments import call_text
 
 if TYPE_CHECKING:
     from dslog.capture.store import Store
-    from dslog.store.records import ArrayInfo, LineageInfo, Operation
+    from dslog.store.catalog import ArrayInfo, LineageInfo, Operation
 
 PLACE = 20
 commands = typer.Typer()

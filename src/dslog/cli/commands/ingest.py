@@ -82,7 +82,7 @@ def init(
     is a store already, nothing changes.
     """
     from dslog.capture.store import open_store
-    from dslog.store.location import CATALOG
+    from dslog.store.files import CATALOG
 
     created = not (store / CATALOG).exists()
     open_store(store).close()

@@ -16,7 +16,7 @@ from dslog.cli.printer import Report, indented, listing
 from dslog.errors import NotFoundError, did_you_mean
 
 if TYPE_CHECKING:
-    from dslog.store.records import OperationReuse, SignatureInfo
+    from dslog.store.catalog import OperationReuse, SignatureInfo
 
 PLACE = 25
 commands = typer.Typer()

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from dslog.lineage.lineage import Lineage
 from dslog.relation.relation import column_names
+from dslog.store.catalog import LineageInfo
 from dslog.store.lineage_store import LineageStore
-from dslog.store.records import LineageInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import dslog
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.errors import EngineError, SelectionError
-from dslog.query.execute import gather
+from dslog.query.execute import gather_cells
 from dslog.query.plan import Direction
 from dslog.spark import join_job as spark_join
 from dslog.spark import join_task as sink
@@ -81,7 +81,7 @@ def test_every_way_equals_brute_force(spark, large, tmp_path, monkeypatch, how, 
     step = follower(spark, large, tmp_path, engine, spark_rows=100, **limits).follow(
         asked, direction
     )
-    found = gather(step.cells)
+    found = gather_cells(step.cells)
     expected = brute_force(RELATION, asked, direction is Direction.BACKWARD)
     np.testing.assert_array_equal(found.mask(), expected)
     assert step.engine == ("spark" if engine == "spark" and asked else "local")
@@ -112,11 +112,11 @@ def test_a_large_result_stays_where_it_is_and_goes_on(
     small = compress(shifted, SHAPE, SHAPE)
     third = second.follow(small, direction).cells  # boxes large, lineage small
     expected = brute_force(shifted, CellSet.from_mask(expected), back)
-    np.testing.assert_array_equal(gather(third).mask(), expected)
+    np.testing.assert_array_equal(gather_cells(third).mask(), expected)
 
     both = first.unite(second).unite(CELLS["point"])
     union = first.gather().mask() | second.gather().mask() | CELLS["point"].mask()
-    np.testing.assert_array_equal(gather(both).mask(), union)
+    np.testing.assert_array_equal(gather_cells(both).mask(), union)
 
 
 def test_what_a_query_has_to_read_decides_where_it_runs(spark, large, tmp_path):

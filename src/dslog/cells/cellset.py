@@ -63,7 +63,7 @@ class Target:
         elif value is None:
             way = "leave missing indices and new axes out"
         elif isinstance(value, str | bytes):
-            way = "text is read by dslog.cells.selection.parse"
+            way = "text is read by dslog.cells.selection.parse_cells"
         elif isinstance(value, float | np.floating):
             way = "indices are integers; convert with int(...) or .astype(int) once they are whole"
         else:

@@ -360,7 +360,7 @@ def _intervals(axis: range) -> I64:
 # text
 
 
-def parse(text: str, shape: tuple[int, ...], name: str = "array") -> CellSet:
+def parse_cells(text: str, shape: tuple[int, ...], name: str = "array") -> CellSet:
     """The cells that a command line names: indices and slices, several of them split by ``;``.
 
     Cells may stand in brackets, and those may also be split by commas.

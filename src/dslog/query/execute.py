@@ -2,8 +2,8 @@
 
 The cells of each step are one :class:`CellSet` in this process, merged by construction, and most
 lineage is loaded. An engine may keep either elsewhere: lineage too large to load is a
-:class:`Follower`, cells too many to hold are :class:`Spread`; ``follow``, ``unite`` and ``gather``
-are all that a query needs to know of that.
+:class:`Follower`, cells too many to hold are :class:`Spread`. ``follow_lineage``, ``unite_cells``
+and ``gather_cells`` are all that a query needs to know of that.
 
 With ``merge=False`` the boxes a join gives are handed on as they are, overlaps and all, which is
 the paper's NoMerge: the same cells in the end, often far more boxes on the way.
@@ -97,7 +97,7 @@ Keep = Callable[[str, Cells], Cells]
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class HopBoxes:
     """Boxes that one lineage gave for others, unmerged, and the work it took; see ``Followed``."""
 
     shape: tuple[int, ...]
@@ -116,10 +116,10 @@ def run_path(plan: Plan, cells: Cells, load: Load, *, merge: bool = True) -> Cel
     """Return the cells of the path's last array that ``cells`` of its first lead to."""
     exact = all(step.exact for step in plan.steps)
     if not merge and plan.steps:
-        return _run_unmerged(plan, gather(cells), load, exact=exact)
+        return _run_unmerged(plan, gather_cells(cells), load, exact=exact)
     for step in plan.steps:
         cells = run_step(step, cells, load)
-    found = gather(cells)
+    found = gather_cells(cells)
     return found.with_exact(found.exact and exact)
 
 
@@ -133,11 +133,11 @@ def _run_unmerged(plan: Plan, cells: CellSet, load: Load, *, exact: bool) -> Cel
 
 def run_step(step: Step, cells: Cells, load: Load) -> Cells:
     """Follow every lineage of a step and unite what they give."""
-    found = [follow(load(hop.edge), cells, hop.direction) for hop in step.hops]
-    return reduce(unite, found)
+    found = [follow_lineage(load(hop.edge), cells, hop.direction) for hop in step.hops]
+    return reduce(unite_cells, found)
 
 
-def join_step(step: Step, shape: tuple[int, ...], boxes: Boxes, load: Load) -> list[Joined]:
+def join_step(step: Step, shape: tuple[int, ...], boxes: Boxes, load: Load) -> list[HopBoxes]:
     """Join boxes with every lineage of a step, without merging what comes out."""
     found = []
     for hop in step.hops:
@@ -146,21 +146,21 @@ def join_step(step: Step, shape: tuple[int, ...], boxes: Boxes, load: Load) -> l
             found.append(_join(lineage, boxes, hop.direction))
         else:  # an engine of its own merges what it finds
             one = lineage.follow(CellSet.from_boxes(shape, boxes), hop.direction)
-            cells = gather(one.cells)
-            found.append(Joined(cells.shape, cells.boxes, one.scanned, one.matched, one.engine))
+            cells = gather_cells(one.cells)
+            found.append(HopBoxes(cells.shape, cells.boxes, one.scanned, one.matched, one.engine))
     return found
 
 
-def _join(lineage: Lineage, boxes: Boxes, direction: Direction) -> Joined:
+def _join(lineage: Lineage, boxes: Boxes, direction: Direction) -> HopBoxes:
     back = direction is Direction.BACKWARD
     found = lineage.backward_boxes(boxes) if back else lineage.forward_boxes(boxes)
     shape = lineage.in_shape if back else lineage.out_shape
-    return Joined(shape, found.boxes, found.scanned, found.matched, "local")
+    return HopBoxes(shape, found.boxes, found.scanned, found.matched, "local")
 
 
 def run_walk(walk: Walk, target: str, cells: Cells, load: Load) -> CellSet:
     """Return the cells of ``target`` that ``cells`` of the walk's source lead to, on any path."""
-    found = gather(_reach(walk, cells, load, _all)[target])
+    found = gather_cells(_reach(walk, cells, load, _all)[target])
     return found.with_exact(found.exact and walk.exact)
 
 
@@ -172,7 +172,7 @@ def reach(walk: Walk, cells: Cells, load: Load, keep: Keep | None = None) -> dic
     """
     found = _reach(walk, cells, load, keep or _all)
     names = [name for members in walk.components for name in members]
-    return {name: gather(found[name]) for name in names}
+    return {name: gather_cells(found[name]) for name in names}
 
 
 def _all(_: str, cells: Cells) -> Cells:
@@ -211,9 +211,9 @@ def _saturate(
         for step in walk.steps[name]:
             if step.target not in inside:
                 continue
-            new = gather(keep(step.target, _labelled(step, cells, load)))
+            new = gather_cells(keep(step.target, _labelled(step, cells, load)))
             if step.target in reached:
-                new -= gather(reached[step.target])
+                new -= gather_cells(reached[step.target])
                 if not new:
                     continue
             _add(reached, step.target, new)
@@ -231,10 +231,10 @@ def has_cycle(members: tuple[str, ...], walk: Walk) -> bool:
 
 
 def _add(cells: dict[str, Cells], name: str, more: Cells) -> None:
-    cells[name] = unite(cells[name], more) if name in cells else more
+    cells[name] = unite_cells(cells[name], more) if name in cells else more
 
 
-def follow(lineage: Lineage | Follower, cells: Cells, direction: Direction) -> Cells:
+def follow_lineage(lineage: Lineage | Follower, cells: Cells, direction: Direction) -> Cells:
     """Return where the cells lead."""
     if not isinstance(lineage, Lineage):
         return lineage.follow(cells, direction).cells
@@ -257,13 +257,13 @@ def follow_and_count(lineage: Lineage | Follower, cells: Cells, direction: Direc
     return Followed(merged, found.scanned, found.matched, found.joined, found.engine)
 
 
-def unite(a: Cells, b: Cells) -> Cells:
+def unite_cells(a: Cells, b: Cells) -> Cells:
     """Return the cells in either."""
     if isinstance(a, CellSet):
         return a | b if isinstance(b, CellSet) else b.unite(a)
     return a.unite(b)
 
 
-def gather(cells: Cells) -> CellSet:
+def gather_cells(cells: Cells) -> CellSet:
     """Return the cells as a set in this process."""
     return cells if isinstance(cells, CellSet) else cells.gather()

@@ -13,12 +13,12 @@ from dslog.query.execute import (
     Boxes,
     Cells,
     Followed,
-    Joined,
+    HopBoxes,
     Load,
     follow_and_count,
-    gather,
+    gather_cells,
     join_step,
-    unite,
+    unite_cells,
 )
 from dslog.query.plan import Plan, Step
 
@@ -84,13 +84,13 @@ def explain_path(plan: Plan, cells: Cells, load: Load, *, merge: bool = True) ->
     reports = []
     for step in plan.steps:
         begun = perf_counter()
-        work: Sequence[Followed | Joined]
+        work: Sequence[Followed | HopBoxes]
         if merge:
             found = [follow_and_count(load(hop.edge), cells, hop.direction) for hop in step.hops]
-            cells = reduce(unite, (one.cells for one in found))
+            cells = reduce(unite_cells, (one.cells for one in found))
             work = found
         else:
-            here = gather(cells)
+            here = gather_cells(cells)
             work = joined = join_step(
                 step, here.shape, here.boxes if boxes is None else boxes, load
             )
@@ -99,13 +99,13 @@ def explain_path(plan: Plan, cells: Cells, load: Load, *, merge: bool = True) ->
             cells = CellSet.from_boxes(joined[0].shape, boxes, exact=exact)
         merged = cells.num_boxes if boxes is None else len(boxes)
         reports.append(_report(step, cells, merged, work, perf_counter() - begun))
-    last = gather(cells)
+    last = gather_cells(cells)
     seconds = perf_counter() - started
     return Explanation(plan.path, tuple(reports), last.num_boxes, last.count, seconds, last.exact)
 
 
 def _report(
-    step: Step, cells: Cells, boxes: int, work: Sequence[Followed | Joined], seconds: float
+    step: Step, cells: Cells, boxes: int, work: Sequence[Followed | HopBoxes], seconds: float
 ) -> StepReport:
     return StepReport(
         source=step.source,

@@ -19,7 +19,7 @@ from dslog.errors import DslogError
 from dslog.lineage.lineage import Lineage
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form
-from dslog.reuse.formula import describe
+from dslog.reuse.formula import describe_signature
 from dslog.reuse.key import variants
 from dslog.reuse.learner import generalise
 from dslog.reuse.library import read_library
@@ -108,7 +108,7 @@ def teach(
             )
     signature = _signature(name, args, forms)
     store.add_signatures([signature])
-    return describe(signature)
+    return describe_signature(signature)
 
 
 def _signature(name: str, args: Mapping[str, object], forms: list[Form]) -> Signature:

@@ -67,12 +67,12 @@ class Sizes:
         return tuple(map(len, self.inputs)), tuple(map(len, self.outputs))
 
 
-def product(names: Sequence[str]) -> str:
+def product_text(names: Sequence[str]) -> str:
     """Write a product; of nothing it is 1."""
     return "*".join(names) or "1"
 
 
-def shifted(text: str, constant: int) -> str:
+def shifted_text(text: str, constant: int) -> str:
     """Write ``text + constant``.
 
     >>> shifted("i0_0", -1), shifted("i0_0", 0)

@@ -16,7 +16,7 @@ from functools import cached_property
 from dslog.algebra.equal import same_lineages
 from dslog.reuse.expression import Sizes, compiled
 from dslog.reuse.scope import Pattern, Scope, pattern, unseen_pattern
-from dslog.reuse.skeleton import Lineages, build, parts
+from dslog.reuse.skeleton import Lineages, build, roles
 from dslog.reuse.solver import EXTRA_CALLS
 from dslog.types import Json
 
@@ -86,7 +86,7 @@ class Form:
     @cached_property
     def _depends(self) -> frozenset[tuple[int, frozenset[str]]]:
         """The levels beyond 0 and what numbers of them depend on."""
-        found = zip(parts(self.skeleton, self.seen[0]), self.levels, self.numbers, strict=True)
+        found = zip(roles(self.skeleton, self.seen[0]), self.levels, self.numbers, strict=True)
         return frozenset(
             (level, frozenset(_NAMES.findall(" ".join((*part.own, *texts)))))
             for part, level, texts in found

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dslog.reuse.expression import product
+from dslog.reuse.expression import product_text
 from dslog.reuse.form import Form
 from dslog.reuse.key import open_names, read_key
 from dslog.reuse.signature import FIRST, GEN, NOT_REUSABLE, TRACKED, FirstCalls, General
@@ -102,7 +102,9 @@ def _rows(factor: Json, item: Json, names: _Names, numbers: Iterator[str]) -> It
     l, m = len(outs), len(ins)
     sides = (f"o{names.output}_", f"i{names.input}_")
     sizes = [
-        product([f"{side}{axis}" for axis in axes]) if axes_flat else [f"{side}{a}" for a in axes]
+        product_text([f"{side}{axis}" for axis in axes])
+        if axes_flat
+        else [f"{side}{a}" for a in axes]
         for side, axes, axes_flat in zip(
             sides[::-1] if forward else sides,
             (factor["b"], factor["a"]),
@@ -288,13 +290,13 @@ def statistics(signatures: Iterable[Signature], agreeing: int) -> list[Operation
             sum(one.misses for one in group),
             sum(one.refusals for one in group),
             sum(one.saved for one in group),
-            tuple(describe(one, agreeing) for one in group),
+            tuple(describe_signature(one, agreeing) for one in group),
         )
         for name, group in sorted(groups.items())
     ]
 
 
-def describe(signature: Signature, agreeing: int = 1) -> SignatureInfo:
+def describe_signature(signature: Signature, agreeing: int = 1) -> SignatureInfo:
     """Say what a signature is for and what it knows."""
     _, args, rest = read_key(signature.key)
     lines: tuple[str, ...] = ()

@@ -169,12 +169,12 @@ def variants(name: str, args: Mapping[str, object], sizes: Sizes) -> list[Varian
     ranks = list(sizes.ranks)
     found = []
     for places in integers.choices():
-        free = opening(sizes, integers.values, places, integers.others)
+        free = with_open_integers(sizes, integers.values, places, integers.others)
         found.append(Variant(_key(name, integers.opened(places), ranks), free, places))
     return found
 
 
-def opening(sizes: Sizes, values: Values, places: Places, others: Values) -> Sizes:
+def with_open_integers(sizes: Sizes, values: Values, places: Places, others: Values) -> Sizes:
     """Return the sizes of a call with some of its integer arguments open."""
     args = tuple(values[place] for place in places)
     fixed = tuple(value for place, value in enumerate(values) if place not in places)

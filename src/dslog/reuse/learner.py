@@ -24,8 +24,8 @@ from dslog.reuse.key import (
     family_of,
     gen_variants,
     names_shape,
-    opening,
     sizes_of,
+    with_open_integers,
 )
 from dslog.reuse.scope import places
 from dslog.reuse.signature import (
@@ -45,7 +45,7 @@ from dslog.reuse.signature import (
     read_small,
     signature,
 )
-from dslog.reuse.skeleton import Flattened, Lineages, Part, flatten, parts
+from dslog.reuse.skeleton import Lineages, Role, Skeleton, roles, skeleton_of
 from dslog.reuse.solver import HIGHEST, Solver
 from dslog.store.catalog import Body, Catalog, Signature, Transaction
 from dslog.store.files import Stored
@@ -53,7 +53,7 @@ from dslog.store.hooks import Observation
 
 _MOST_TRIES = 64  # small groups of calls tried where no formula fits all of them
 
-Taken = tuple[Example, Flattened]
+Taken = tuple[Example, Skeleton]
 
 
 def generalise(examples: Sequence[Example]) -> list[Form]:
@@ -65,7 +65,7 @@ def generalise(examples: Sequence[Example]) -> list[Form]:
     contradicts a call inside its own range is wrong and goes.
     """
     examples = list({example.sizes: example for example in examples}.values())
-    taken = [(example, flat) for example in examples if (flat := flatten(example.lineages))]
+    taken = [(example, flat) for example in examples if (flat := skeleton_of(example.lineages))]
     forms: list[Form] = []
     for group in _by_skeleton(taken):
         forms += _solve_group(group, examples)
@@ -125,7 +125,7 @@ def _solve(group: Sequence[Taken], highest: int) -> Form | None:
     numbers: list[tuple[str, ...]] = []
     levels: list[int] = []
     rows = zip(*(flat.numbers for _, flat in group), strict=True)
-    for part, values in zip(parts(skeleton, calls[0]), rows, strict=True):
+    for part, values in zip(roles(skeleton, calls[0]), rows, strict=True):
         solved = solver.solve(part, values, highest)
         if solved is None:
             return None
@@ -142,7 +142,7 @@ def _extents(calls: Sequence[Sizes]) -> tuple[tuple[str, ...], ...]:
         for axis in range(len(shape)):
             own = [f"i{n}_{axis}" for n, s in enumerate(calls[0].inputs) if axis < len(s)]
             values = tuple(sizes.outputs[k][axis] for sizes in calls)
-            solved = solver.solve(Part("count", tuple(own)), values)
+            solved = solver.solve(Role("count", tuple(own)), values)
             found.append(solved.expressions if solved else ())
     return tuple(found)
 
@@ -300,7 +300,7 @@ class Learner:
         sizes = variant.sizes
         cells = sum(math.prod(shape) for shape in sizes.outputs)
         general = general.timed(seen.seconds, cells)
-        if lineages is None or flatten(lineages) is None:
+        if lineages is None or skeleton_of(lineages) is None:
             return replace(general, large=general.large + 1)
         example = Example(sizes, lineages)
         known = [call for call in general.calls if call[0] != sizes]
@@ -368,7 +368,7 @@ class Learner:
 
 
 def _opened(call: FirstCall, variant: Variant, family: Family) -> Sizes:
-    return opening(call.sizes, call.integers, variant.opened, family.others)
+    return with_open_integers(call.sizes, call.integers, variant.opened, family.others)
 
 
 def _is_large(stored: Sequence[Stored | None]) -> bool:

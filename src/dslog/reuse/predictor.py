@@ -35,7 +35,15 @@ from dslog.relation.relation import read
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Form, Refused
 from dslog.reuse.formula import statistics
-from dslog.reuse.key import Variant, base_key, dim_key, family_of, gen_variants, opening, sizes_of
+from dslog.reuse.key import (
+    Variant,
+    base_key,
+    dim_key,
+    family_of,
+    gen_variants,
+    sizes_of,
+    with_open_integers,
+)
 from dslog.reuse.learner import Learner, generalise
 from dslog.reuse.library import library_key
 from dslog.reuse.signature import (
@@ -289,7 +297,8 @@ class Predictor:
         variant = gen_variants(request)[0]
         alike = [one for one in first.calls if one.integers == family.integers]
         calls = tuple(
-            (opening(one.sizes, one.integers, (), family.others), one.bodies) for one in alike
+            (with_open_integers(one.sizes, one.integers, (), family.others), one.bodies)
+            for one in alike
         )
         general = General(calls, tuple(generalise(examples(calls, catalog))))
         lineages = apply_forms(general, variant.sizes, self.agreeing, [], eager=True)

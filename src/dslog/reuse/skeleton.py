@@ -19,7 +19,7 @@ import numpy as np
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
-from dslog.reuse.expression import Sizes, product
+from dslog.reuse.expression import Sizes, product_text
 from dslog.types import Json, Shape
 
 Lineages = tuple[Lineage | None, ...]
@@ -31,7 +31,7 @@ MOST_ROWS = 64  # a lineage of more rows has no formula worth keeping
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Role:
     """What a number stands for: its kind, and the sizes of the axes it belongs to."""
 
     kind: Kind
@@ -39,20 +39,20 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Flattened:
+class Skeleton:
     """Lineages as a skeleton (canonical JSON text) and numbers."""
 
     skeleton: str
     numbers: tuple[int, ...]
 
 
-def flatten(lineages: Sequence[Lineage | None]) -> Flattened | None:
+def skeleton_of(lineages: Sequence[Lineage | None]) -> Skeleton | None:
     """Take lineages apart; None when they have too many rows."""
     if sum(one.num_rows for one in lineages if one is not None) > MOST_ROWS:
         return None
     numbers: list[int] = []
     pairs = [None if one is None else _flatten_one(one, numbers) for one in lineages]
-    return Flattened(json.dumps(pairs, separators=(",", ":")), tuple(numbers))
+    return Skeleton(json.dumps(pairs, separators=(",", ":")), tuple(numbers))
 
 
 def _flatten_one(lineage: Lineage, numbers: list[int]) -> Json:
@@ -81,9 +81,9 @@ def _flatten_factor(factor: Factor, numbers: list[int]) -> Json:
     return item
 
 
-def parts(skeleton: Json, sizes: Sizes) -> list[Part]:
+def roles(skeleton: Json, sizes: Sizes) -> list[Role]:
     """Return the part of every number of a skeleton, in order."""
-    found: list[Part] = []
+    found: list[Role] = []
     pairs = itertools.product(range(len(sizes.outputs)), range(len(sizes.inputs)))
     for (o, i), item in zip(pairs, skeleton, strict=True):
         if item is None:
@@ -101,22 +101,22 @@ def parts(skeleton: Json, sizes: Sizes) -> list[Part]:
 
 def _axes(side: str, axes: Sequence[int], *, flat: bool) -> list[str]:
     names = [f"{side}{axis}" for axis in axes]
-    return [product(names)] if flat else names
+    return [product_text(names)] if flat else names
 
 
 def _row_parts(
     outs: Sequence[str], ins: Sequence[str], ref: Sequence[int], moving: Sequence[Sequence[int]]
-) -> Iterator[Part]:
+) -> Iterator[Role]:
     inside = [
-        Part("position", (name,)) if r < 0 else Part("offset", (name, outs[r]))
+        Role("position", (name,)) if r < 0 else Role("offset", (name, outs[r]))
         for name, r in zip(ins, ref, strict=True)
     ]
-    yield from (Part("position", (name,)) for _ in range(2) for name in outs)
+    yield from (Role("position", (name,)) for _ in range(2) for name in outs)
     yield from (*inside, *inside)
     names = (*outs, *outs, *ins, *ins)
     for columns in moving:
-        yield Part("count", tuple(dict.fromkeys(names[column] for column in columns)))
-        yield from (Part("step", (names[column],)) for column in columns)
+        yield Role("count", tuple(dict.fromkeys(names[column] for column in columns)))
+        yield from (Role("step", (names[column],)) for column in columns)
 
 
 @dataclass(frozen=True, slots=True)

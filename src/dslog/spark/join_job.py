@@ -39,7 +39,7 @@ from dslog.cells.selection import select
 from dslog.config import Config
 from dslog.errors import EngineError, SelectionError
 from dslog.lineage.lineage import Lineage
-from dslog.query.execute import Cells, Followed, follow_and_count, unite
+from dslog.query.execute import Cells, Followed, follow_and_count, unite_cells
 from dslog.query.plan import Direction
 from dslog.spark.job import cancelled_on_error, cores, job_failures, shown
 from dslog.spark.join_task import (
@@ -388,7 +388,7 @@ class LargeFollower:
         scanned = matched = joined = 0
         for some in _batches(units, limit):
             step = follow_and_count(self.large.lineage_of(some), cells, direction)
-            found = step.cells if found is None else unite(found, step.cells)
+            found = step.cells if found is None else unite_cells(found, step.cells)
             scanned, matched = scanned + step.scanned, matched + step.matched
             joined += step.joined
         if found is None:

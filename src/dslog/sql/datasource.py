@@ -108,7 +108,7 @@ class CatalogReader(DataSourceReader):
 
 
 @dataclass
-class Reading(InputPartition):
+class Share(InputPartition):
     """What one task reads: lineages, and the window of cells to read of them."""
 
     lineages: tuple[StoredLineage, ...]
@@ -133,7 +133,7 @@ class LineageReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read a partition's share."""
-        assert isinstance(partition, Reading)  # noqa: S101
+        assert isinstance(partition, Share)  # noqa: S101
         if self._kind == "pairs":
             return self._read_pairs(partition)
         return self._read_rows(partition)
@@ -143,16 +143,16 @@ class LineageReader(DataSourceReader):
         make = cells_window if self._kind == "pairs" else rows_window
         return make(self._conditions, names, self._shapes[0] + self._shapes[1])
 
-    def _rows_parts(self) -> list[Reading]:
+    def _rows_parts(self) -> list[Share]:
         window = self._window()
-        parts: list[Reading] = []
+        parts: list[Share] = []
         for stored in self._lineages:
             count = 1 if stored.large is None else len(stored.large.parts)
             whole = stored.large is None
-            parts += [Reading((stored,), window, -1 if whole else k) for k in range(count)]
+            parts += [Share((stored,), window, -1 if whole else k) for k in range(count)]
         return parts
 
-    def _read_rows(self, reading: Reading) -> Iterator[pa.RecordBatch]:
+    def _read_rows(self, reading: Share) -> Iterator[pa.RecordBatch]:
         (stored,) = reading.lineages
         if reading.part < 0 or stored.large is None:
             yield from rows_batches(stored.read(), stored.number)
@@ -162,12 +162,12 @@ class LineageReader(DataSourceReader):
         for unit in part.units_within(reading.window, _UNIT_ROWS):
             yield from rows_batches(large.lineage_of([unit]), stored.number)
 
-    def _pairs_parts(self) -> list[Reading]:
+    def _pairs_parts(self) -> list[Share]:
         window = self._window()
         rows = sum(stored.body.num_rows for stored in self._lineages)
         l = len(self._shapes[0])
         if l == 0 or (window[:, 0] > window[:, 1]).any():
-            return [Reading(self._lineages, window)]
+            return [Share(self._lineages, window)]
         axis = int(np.argmax(window[:l, 1] - window[:l, 0]))
         low, high = window[axis].tolist()
         count = min(max(rows // _PARTITION_ROWS, 1), high - low + 1)
@@ -176,10 +176,10 @@ class LineageReader(DataSourceReader):
         for start, stop in pairwise(edges):
             share = window.copy()
             share[axis] = start, stop - 1
-            parts.append(Reading(self._lineages, share))
+            parts.append(Share(self._lineages, share))
         return parts
 
-    def _read_pairs(self, reading: Reading) -> Iterator[pa.RecordBatch]:
+    def _read_pairs(self, reading: Share) -> Iterator[pa.RecordBatch]:
         lineages: list[Lineage] = []
         for stored in reading.lineages:
             if stored.large is None:

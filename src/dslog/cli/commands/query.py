@@ -153,11 +153,11 @@ def _walk(store: "Store", path: list[str], cells: str, way: Direction, engine: E
 
 
 def _select(store: "Store", name: str, text: str) -> "CellSet":
-    from dslog.cells.selection import parse
+    from dslog.cells.selection import parse_cells
 
     # the path of one array checks the name, and gives the shape
     shape = store.prov_query([name], ...).shape
-    return parse(text, shape, name)
+    return parse_cells(text, shape, name)
 
 
 def _row(step: "StepReport") -> tuple[str, ...]:

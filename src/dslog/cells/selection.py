@@ -365,9 +365,10 @@ def parse_cells(text: str, shape: tuple[int, ...], name: str = "array") -> CellS
 
     Cells may stand in brackets, and those may also be split by commas.
 
-    >>> parse("0:2, :", (3, 2)).count
+    >>> parse_cells("0:2, :", (3, 2)).count
     4
-    >>> parse("(0, 1); (2, 0)", (3, 2)) == parse("(0,1),(2,0)", (3, 2)) == parse("0,1;2,0", (3, 2))
+    >>> two = [parse_cells(text, (3, 2)) for text in ("(0, 1); (2, 0)", "(0,1),(2,0)", "0,1;2,0")]
+    >>> two[0] == two[1] == two[2]
     True
     """
     target = Target(tuple(shape), name)

@@ -4,8 +4,6 @@ Only gen_sig travels: base_sig and dim_sig are lineages of one store's arrays. T
 the form of the library (``library.json``): forms, each with the keys of the calls that follow it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -5,13 +5,12 @@ what the formula says, each number is the same by all candidate expressions, eve
 inside its array, and the rows that vanish are rows that vanished together before.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 from dslog.algebra.equal import same_lineages
 from dslog.reuse.expression import Sizes, compiled
@@ -146,7 +145,7 @@ class Form:
             return None
         return built.dropped
 
-    def extended(self, example: Example, dropped: tuple[int, ...]) -> Form:
+    def extended(self, example: Example, dropped: tuple[int, ...]) -> Self:
         """Return the form with one more call that it explains; candidates that don't go."""
         values = example.sizes.values
         first = [_value(texts[0], values) for texts in self.numbers]
@@ -175,7 +174,7 @@ class Form:
             dropped=self.dropped | {dropped},
         )
 
-    def trimmed(self) -> Form:
+    def trimmed(self) -> Self:
         """Return the form without a call that tells nothing new, if there are many."""
         if len(self.seen) <= _MOST_SEEN:
             return self
@@ -236,7 +235,7 @@ class Form:
         return {**item, **flags}
 
     @classmethod
-    def from_json(cls, item: Json) -> Form:
+    def from_json(cls, item: Json) -> Self:
         """Undo ``to_json``."""
         return cls(
             item["skeleton"],

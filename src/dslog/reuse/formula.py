@@ -7,8 +7,6 @@ by its place in C order.
 What reuse did, per operation, for people.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -18,12 +18,11 @@ The first calls of an operation are kept together, under a *family* key that lea
 arguments open: a signature gets a row of its own when a second call has the same key.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from dslog.reuse.expression import Sizes
 from dslog.store.hooks import Request
@@ -76,7 +75,7 @@ class Integers:
     others: Values
 
     @classmethod
-    def of(cls, args: Mapping[str, Json]) -> Integers:
+    def of(cls, args: Mapping[str, Json]) -> Self:
         """Find the integers."""
         single: list[Slot] = [(key, None) for key in sorted(args) if _is_integer(args[key])]
         listed: list[Slot] = [

@@ -3,8 +3,6 @@
 From captured calls of one operation to forms: formulas that hold for all shapes of a regime.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -7,8 +7,6 @@ They were generated from the capture rules and verified at many shapes by
 ``scripts/make_reuse_library.py``; a test verifies them again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

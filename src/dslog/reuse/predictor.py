@@ -13,8 +13,6 @@ Corners and cells beside the edges come first: that is where formulas go wrong. 
 fails, or that gives anything unexpected, disagrees; it is then read in full and says why itself.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -24,14 +24,13 @@ known, so a formula is applied to a further call only when that call is like tho
 So a formula is extrapolated along axes that were seen to vary, and hardly to smaller sizes.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 from dslog.reuse.expression import Sizes
 
@@ -115,7 +114,7 @@ class Scope:
     calls: tuple[Sizes, ...]
 
     @classmethod
-    def of(cls, seen: Iterable[Sizes], wanted: Pattern) -> Scope:
+    def of(cls, seen: Iterable[Sizes], wanted: Pattern) -> Self:
         """Choose among the calls seen."""
         return cls(tuple(sizes for sizes in seen if is_like(sizes, wanted)))
 

@@ -4,8 +4,6 @@ States are those of the paper: a mapping is *tentative* after the first call, *p
 enough further calls agreed, and *not reusable* when calls disagreed.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -52,7 +50,7 @@ class Exact:
 
     @classmethod
     @lru_cache(maxsize=256)
-    def from_json(cls, text: str) -> Exact:
+    def from_json(cls, text: str) -> "Exact":
         """Undo ``to_json``."""
         bodies, agreeing, seconds = json.loads(text)
         return cls(tuple(bodies), agreeing, seconds)
@@ -86,7 +84,7 @@ class FirstCalls:
     calls: tuple[FirstCall, ...] = ()
     values: bool = False
 
-    def with_call(self, call: FirstCall) -> FirstCalls:
+    def with_call(self, call: FirstCall) -> "FirstCalls":
         """Add a call in place of an equal one; the oldest of many goes."""
         others = [
             one for one in self.calls if (one.sizes, one.integers) != (call.sizes, call.integers)
@@ -108,7 +106,7 @@ class FirstCalls:
 
     @classmethod
     @lru_cache(maxsize=256)
-    def from_json(cls, text: str) -> FirstCalls:
+    def from_json(cls, text: str) -> "FirstCalls":
         """Undo ``to_json``."""
         item = json.loads(text)
         calls = tuple(
@@ -147,11 +145,11 @@ class General:
         scales = self.seconds >= _TELLING and self.cells
         return self.seconds * max(1.0, cells / self.cells) if scales else self.seconds
 
-    def timed(self, seconds: float, cells: int) -> General:
+    def timed(self, seconds: float, cells: int) -> "General":
         """Take note of the time of a capture."""
         return replace(self, seconds=seconds, cells=cells) if cells >= self.cells else self
 
-    def with_call(self, sizes: Sizes, bodies: Bodies) -> General:
+    def with_call(self, sizes: Sizes, bodies: Bodies) -> "General":
         """Add a captured call; when there are many, one of the most frequent kind goes.
 
         Calls that no form explains stay as long as others can go: they show where forms end.
@@ -181,7 +179,7 @@ class General:
 
     @classmethod
     @lru_cache(maxsize=256)
-    def from_json(cls, text: str) -> General:
+    def from_json(cls, text: str) -> "General":
         """Undo ``to_json``."""
         item = json.loads(text)
         return cls(

@@ -5,8 +5,6 @@ which, how many rows and folds there are. The numbers are the rest, bounds, offs
 steps, in a fixed order; each knows its *part* in the row, which tells the solver what to expect.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -22,8 +22,6 @@ Levels 2 and 3 take further calls to be believed (:data:`EXTRA_CALLS`), because 
 by accident.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The driver opens the store once, to plan; executors read the files they are name
 columns of pairs, and on the ends of compressed rows, decide which files and row groups are read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -19,8 +17,8 @@ from pyspark.sql.types import StructType
 from dslog.errors import DslogError, StoreError, did_you_mean
 from dslog.lineage.lineage import Lineage
 from dslog.relation.relation import column_names
-from dslog.sql.pairs import pairs_within
-from dslog.sql.pushdown import Condition, cells_window, condition, rows_window
+from dslog.sql.pairs import Condition, cells_window, condition, pairs_within, rows_window
+from dslog.sql.sql_cost import SqlCost
 from dslog.sql.table_kinds import (
     ARRAYS,
     KINDS,
@@ -38,8 +36,6 @@ from dslog.store.lineage_store import LineageStore
 from dslog.types import I64, Shape
 
 _CATALOG = {"arrays": ARRAYS, "operations": OPERATIONS, "lineages": LINEAGES}
-_UNIT_ROWS = 1 << 20
-_PARTITION_ROWS = 1 << 18
 
 
 class DslogSource(DataSource):
@@ -78,7 +74,7 @@ class DslogSource(DataSource):
         return from_arrow_schema(make(len(out_shape), len(in_shape)))
 
     @property
-    def reads_lineage(self) -> type[LineageReader]:
+    def reads_lineage(self) -> "type[LineageReader]":
         """What reads lineage."""
         return LineageReader
 
@@ -159,7 +155,7 @@ class LineageReader(DataSourceReader):
             return
         large = stored.large
         part = replace(large, parts=(large.parts[reading.part],))
-        for unit in part.units_within(reading.window, _UNIT_ROWS):
+        for unit in part.units_within(reading.window, SqlCost.current().unit_rows):
             yield from rows_batches(large.lineage_of([unit]), stored.number)
 
     def _pairs_parts(self) -> list[Share]:
@@ -170,7 +166,7 @@ class LineageReader(DataSourceReader):
             return [Share(self._lineages, window)]
         axis = int(np.argmax(window[:l, 1] - window[:l, 0]))
         low, high = window[axis].tolist()
-        count = min(max(rows // _PARTITION_ROWS, 1), high - low + 1)
+        count = min(max(rows // SqlCost.current().partition_rows, 1), high - low + 1)
         edges = [low + (high - low + 1) * k // count for k in range(count + 1)]
         parts = []
         for start, stop in pairwise(edges):
@@ -185,7 +181,7 @@ class LineageReader(DataSourceReader):
             if stored.large is None:
                 lineages.append(stored.read())
             else:
-                units = stored.large.units_within(reading.window, _UNIT_ROWS)
+                units = stored.large.units_within(reading.window, SqlCost.current().unit_rows)
                 lineages.append(stored.large.lineage_of(units))
         for pairs in pairs_within(lineages, reading.window):
             if len(pairs):
@@ -209,7 +205,7 @@ class FilteringSource(DslogSource):
     """The same for sessions that push filters down; Spark refuses such a reader in others."""
 
     @property
-    def reads_lineage(self) -> type[LineageReader]:
+    def reads_lineage(self) -> "type[LineageReader]":
         """What reads lineage."""
         return FilteringReader
 

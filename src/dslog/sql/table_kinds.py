@@ -17,8 +17,6 @@ moves along: ``a0_ref = 'b1'`` means ``b1 + a0_lo <= a0 <= b1 + a0_hi``. Rows of
 axes are counted as one, in C order, in the column of the first of them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Sequence

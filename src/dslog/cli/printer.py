@@ -3,15 +3,14 @@
 A command returns a :class:`Report` and never prints. Which :class:`Printer` shows it is decided
 once, by ``--json``; so every command has both forms and neither can say more than the other.
 
-Tables for people: no lines, a heading, columns that fold rather than vanish.
-
-Sizes and limits in words.
+Tables for people have no lines, but a heading, and columns that fold rather than vanish.
 """
 
 import json
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import indent
 from typing import TextIO
 
@@ -39,6 +38,23 @@ class Report(ABC):
     @abstractmethod
     def data(self) -> Mapping[str, object]:
         """Give the same facts as JSON values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Report):
+    """A report that is ready: lines for people, and the same facts by name."""
+
+    lines: Sequence[RenderableType]
+    facts: Mapping[str, object]
+    ok: bool = True
+
+    def text(self) -> Iterable[RenderableType]:
+        """Give the lines."""
+        return (Text(line) if isinstance(line, str) else line for line in self.lines)
+
+    def data(self) -> Mapping[str, object]:
+        """Give the facts."""
+        return self.facts
 
 
 class Printer(ABC):

@@ -21,7 +21,7 @@ from dslog.lineage.lineage import Lineage
 from dslog.query.plan import Edge
 from dslog.questions.history import History, StoredCall
 from dslog.questions.questions_cost import QuestionsCost
-from dslog.questions.reach import cells_text
+from dslog.questions.reach import Outcome, cells_text
 from dslog.store.arguments import value_text
 from dslog.types import I64, Shape
 
@@ -80,7 +80,7 @@ class LineageChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Outcome):
     """A call of both runs that is not the same in both.
 
     ``inputs`` holds (before, after) where another array went in.
@@ -129,7 +129,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Outcome):
     """Two runs compared: calls only one of them has, calls that changed, sources that changed.
 
     ``same`` counts the calls that are the same. It is true when there is any difference.

@@ -25,8 +25,14 @@ from dslog.questions.dropped import Dropped, dropped
 from dslog.questions.first_nan import FirstNan, first_nan
 from dslog.questions.history import History, KeptValues
 from dslog.questions.reach import Impact, Why, impact, why
-from dslog.reuse.exchange import Describe, export_signatures, import_signatures, teach
-from dslog.reuse.library import depends_on_values, numpy_library
+from dslog.reuse.library import (
+    Describe,
+    depends_on_values,
+    export_signatures,
+    import_signatures,
+    numpy_library,
+    teach,
+)
 from dslog.reuse.predictor import Predictor
 from dslog.store.arguments import ArgumentError
 from dslog.store.catalog import SignatureInfo, Transaction, find_array

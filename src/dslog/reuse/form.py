@@ -14,13 +14,12 @@ from typing import Self
 
 from dslog.algebra.equal import same_lineages
 from dslog.reuse.expression import Sizes, compiled
+from dslog.reuse.reuse_cost import ReuseCost
 from dslog.reuse.scope import Pattern, Scope, pattern, unseen_pattern
 from dslog.reuse.skeleton import Lineages, build, roles
-from dslog.reuse.solver import EXTRA_CALLS
 from dslog.types import Json
 
 _NAMES = re.compile(r"[iox]\d+(?:_\d+)?")
-_MOST_SEEN = 16
 _TRUSTED = 1_000_000
 
 
@@ -74,7 +73,7 @@ class Form:
         for level, names in self._depends:
             different = {tuple(sizes.values[name] for name in names) for sizes in calls}
             count = len(different) if len(different) > 1 else len(calls)
-            counts.add(count - 1 - EXTRA_CALLS[level])
+            counts.add(count - 1 - ReuseCost.current().extra_calls[level])
         return min(counts) - self.picked
 
     @cached_property
@@ -176,7 +175,7 @@ class Form:
 
     def trimmed(self) -> Self:
         """Return the form without a call that tells nothing new, if there are many."""
-        if len(self.seen) <= _MOST_SEEN:
+        if len(self.seen) <= ReuseCost.current().seen:
             return self
         for place in range(1, len(self.seen)):
             less = replace(self, seen=(*self.seen[:place], *self.seen[place + 1 :]))
@@ -195,7 +194,7 @@ class Form:
                 scope.ranges,
                 scope.orders,
                 scope.reaches,
-                min(self.agreeing_at(wanted), _MOST_SEEN // 4),
+                min(self.agreeing_at(wanted), ReuseCost.current().seen // 4),
             )
             for wanted, scope in sorted(self._scopes.items())
         )

@@ -2,9 +2,7 @@
 
 ``i, j, k ...`` run over the output's axes, ``D0, D1 ...`` are the sizes of the input's axes, and
 ``:`` is a whole axis. A range is written as in Python, without its end. ``out.flat[p]`` is a cell
-by its place in C order.
-
-What reuse did, per operation, for people.
+by its place in C order. ``statistics`` says what reuse did, per operation.
 """
 
 import itertools
@@ -12,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dslog.reuse.expression import product_text
 from dslog.reuse.form import Form
 from dslog.reuse.key import open_names, read_key
 from dslog.reuse.signature import FIRST, GEN, NOT_REUSABLE, TRACKED, FirstCalls, General
+from dslog.reuse.skeleton import size_names
 from dslog.store.catalog import OperationReuse, Signature, SignatureInfo
 from dslog.types import Json
 
@@ -93,24 +91,14 @@ class _Fold:
 
 def _rows(factor: Json, item: Json, names: _Names, numbers: Iterator[str]) -> Iterator[Row]:
     """Write the rows of a factor, axis by axis."""
-    forward = bool(item.get("forward"))
     flat = factor.get("flat", "")
     outs = [-1] if "b" in flat else factor["b"]
     ins = [-1] if "a" in flat else factor["a"]
     l, m = len(outs), len(ins)
     sides = (f"o{names.output}_", f"i{names.input}_")
-    sizes = [
-        product_text([f"{side}{axis}" for axis in axes])
-        if axes_flat
-        else [f"{side}{a}" for a in axes]
-        for side, axes, axes_flat in zip(
-            sides[::-1] if forward else sides,
-            (factor["b"], factor["a"]),
-            ("b" in flat, "a" in flat),
-            strict=True,
-        )
-    ]
-    out_sizes, in_sizes = ([size] if isinstance(size, str) else size for size in sizes)
+    absolute, relative = sides[::-1] if item.get("forward") else sides
+    out_sizes = size_names(absolute, factor["b"], flat="b" in flat)
+    in_sizes = size_names(relative, factor["a"], flat="a" in flat)
     for ref, *moving in factor["r"]:
         row = [next(numbers) for _ in range(2 * (l + m))]
         folds = [

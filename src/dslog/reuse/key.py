@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from dslog.reuse.expression import Sizes
+from dslog.store.arguments import compact
 from dslog.store.hooks import Request
 from dslog.types import Json
 
@@ -204,13 +205,10 @@ def read_key(key: str) -> tuple[str, Json, Json]:
 
 
 def _key(name: str, args: Mapping[str, object], rest: Json) -> str:
-    if len(_compact(args)) > _LONGEST:
-        args = {"$digest": hashlib.blake2b(_compact(args).encode(), digest_size=16).hexdigest()}
-    return _compact([name, args, rest])
-
-
-def _compact(value: Json) -> str:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+    text = compact(args)
+    if len(text) > _LONGEST:
+        args = {"$digest": hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}
+    return compact([name, args, rest])
 
 
 def names_shape(key: str) -> bool:

@@ -1,6 +1,7 @@
 """Learn from a captured call: confirm, refine or drop what the signatures say.
 
-From captured calls of one operation to forms: formulas that hold for all shapes of a regime.
+``generalise`` goes from captured calls of one operation to forms, formulas that hold for all shapes
+of a regime; the :class:`Learner` keeps the signatures of an operation up to date with them.
 """
 
 import itertools
@@ -25,6 +26,7 @@ from dslog.reuse.key import (
     sizes_of,
     with_open_integers,
 )
+from dslog.reuse.reuse_cost import ReuseCost
 from dslog.reuse.scope import places
 from dslog.reuse.signature import (
     BASE,
@@ -48,8 +50,6 @@ from dslog.reuse.solver import HIGHEST, Solver
 from dslog.store.catalog import Body, Catalog, Signature, Transaction
 from dslog.store.files import Stored
 from dslog.store.hooks import Observation
-
-_MOST_TRIES = 64  # small groups of calls tried where no formula fits all of them
 
 Taken = tuple[Example, Skeleton]
 
@@ -105,7 +105,7 @@ def _best_form(group: Sequence[Taken], examples: Sequence[Example]) -> Form | No
         return form
     found: list[Form] = []
     for size, highest in ((2, 1), (2, 2), (3, HIGHEST)):
-        tries = itertools.islice(itertools.combinations(group, size), _MOST_TRIES)
+        tries = itertools.islice(itertools.combinations(group, size), ReuseCost.current().tries)
         solved = (_complete(_solve(some, highest), examples) for some in tries)
         found += [replace(form, picked=True) for form in solved if form is not None]
         if any(len(form.seen) > size for form in found):
@@ -177,13 +177,6 @@ def contradicts(form: Form, example: Example) -> bool:
     """Whether a form would have answered a call, and wrongly."""
     answer = form.apply(example.sizes)
     return not isinstance(answer, Refused) and not same_lineages(answer, example.lineages)
-
-
-_MOST_MISSES = 3
-_MOST_LARGE = 3
-_ENOUGH = 14  # calls after which an operation without a formula is given up
-_MOST_FORMS = 8  # regimes of an operation
-_OFTEN = 12  # times that the formulas of an operation are solved without second thoughts
 
 
 @dataclass(slots=True)
@@ -306,12 +299,12 @@ class Learner:
         forms = taken_in(general.forms, example)
         if forms is None or self._overreach(forms, general.forms, known):
             general = replace(general, solved=general.solved + 1)
-            if general.solved > _OFTEN and general.solved.bit_count() > 1:
+            if general.solved > ReuseCost.current().solved and general.solved.bit_count() > 1:
                 return general  # solving takes longer than many a capture: less and less often
             forms = generalise([*examples(known, self.catalog), example])
             forms = [form for form in forms if all(form.extents) or names_shape(variant.key)]
             trusted = [form for form in general.forms if form.trusted]
-            forms = [form for form in forms if len(form.seen) > 1][:_MOST_FORMS]
+            forms = [form for form in forms if len(form.seen) > 1][: ReuseCost.current().forms]
             forms += [form for form in trusted if not contradicts(form, example)]
         return replace(general, forms=tuple(forms))
 
@@ -338,11 +331,12 @@ class Learner:
         return before
 
     def _state(self, general: General, before: Signature) -> str:
-        if before.misses >= _MOST_MISSES:
+        cost = ReuseCost.current()
+        if before.misses >= cost.misses:
             return NOT_REUSABLE
         if general.permanent(self.agreeing):
             return PERMANENT
-        hopeless = len(general.calls) >= _ENOUGH or general.large >= _MOST_LARGE
+        hopeless = len(general.calls) >= cost.hopeless or general.large >= cost.large
         return NOT_REUSABLE if hopeless else TENTATIVE
 
     def _give_up(self, seen: Observation) -> None:

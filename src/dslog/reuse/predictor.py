@@ -1,16 +1,15 @@
 """Answering calls in place of captures, and learning from those that were captured.
 
-The store asks for an answer before it captures, and tells what a capture gave (``store.seams``).
+The store asks for an answer before it captures, and tells what a capture gave (``store.hooks``).
 The most specific signature goes first: the same inputs, the same shapes, the same operation. With
 a capture at hand an answer is compared on a few cells; without one it is labelled predicted.
 
 ``reuse=None`` takes permanent mappings only. ``reuse=True`` is the user's word that the lineage
 depends on nothing but the signature: a tentative mapping will do, and so will the library.
 
-Compare an answer with a capture on a few cells, before the capture is skipped.
-
-Corners and cells beside the edges come first: that is where formulas go wrong. A capture that
-fails, or that gives anything unexpected, disagrees; it is then read in full and says why itself.
+An answer is compared with a capture at corners and beside edges first: that is where formulas go
+wrong. A capture that fails, or that gives anything unexpected, disagrees; it is then read in full
+and says why itself.
 """
 
 import math
@@ -44,6 +43,7 @@ from dslog.reuse.key import (
 )
 from dslog.reuse.learner import Learner, generalise
 from dslog.reuse.library import library_key
+from dslog.reuse.reuse_cost import ReuseCost
 from dslog.reuse.signature import (
     BASE,
     DIM,
@@ -62,8 +62,6 @@ from dslog.store.catalog import Catalog, OperationReuse, Pair, Signature, Transa
 from dslog.store.engines import is_frame
 from dslog.store.hooks import Answer, Observation, Request
 from dslog.types import I64, Shape
-
-_MOST_ITEMS = 1000  # of what a callable gives for one cell
 
 
 def agrees(
@@ -153,11 +151,11 @@ def _answers(capture: object, pair: Pair, cells: I64) -> Iterator[tuple[I64, boo
 def _called(
     capture: Callable[[Any], Iterable[Any]], pair: Pair, cells: I64
 ) -> Iterator[tuple[I64, bool]]:
-    ndim = len(pair.in_.shape)
+    ndim, most = len(pair.in_.shape), ReuseCost.current().items
     for cell in cells.tolist():
         remaining = iter(capture(tuple(cell)))
-        items = list(islice(remaining, _MOST_ITEMS))
-        complete = len(items) < _MOST_ITEMS or next(remaining, None) is None
+        items = list(islice(remaining, most))
+        complete = len(items) < most or next(remaining, None) is None
         array = np.array(items).reshape(len(items), ndim)
         if array.size and array.dtype.kind not in "iu":
             raise TypeError(items)

@@ -15,6 +15,7 @@ from dslog.lineage.lineage import Lineage
 from dslog.lineage.packed import unpack
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, sizes_from_json, sizes_to_json
+from dslog.reuse.reuse_cost import ReuseCost
 from dslog.reuse.scope import pattern
 from dslog.reuse.skeleton import Lineages
 from dslog.store.catalog import Catalog, Signature
@@ -26,14 +27,10 @@ State = Literal["tentative", "permanent", "not reusable"]
 
 BASE, DIM, GEN = "base_sig", "dim_sig", "gen_sig"
 FIRST = "first_calls"
-TRACKED = "tracked"  # counts what a session recalled of calls on tracked arrays
+TRACKED = "tracked"  # counts answers for calls on tracked arrays
 TENTATIVE: State = "tentative"
 PERMANENT: State = "permanent"
 NOT_REUSABLE: State = "not reusable"
-
-_TELLING = 0.05  # seconds; shorter captures are mostly overhead
-MOST_CALLS = 16  # captured calls that a gen_sig keeps to solve its formulas from
-MOST_FIRST_CALLS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ class FirstCalls:
         others = [
             one for one in self.calls if (one.sizes, one.integers) != (call.sizes, call.integers)
         ]
-        return replace(self, calls=(*others, call)[-MOST_FIRST_CALLS:])
+        return replace(self, calls=(*others, call)[-ReuseCost.current().first_calls :])
 
     def find(self, sizes: Sizes, integers: tuple[int, ...]) -> FirstCall | None:
         """Return the call with these shapes and integers."""
@@ -142,7 +139,7 @@ class General:
 
         Where the largest capture took long enough to tell, the time grows with the cells.
         """
-        scales = self.seconds >= _TELLING and self.cells
+        scales = self.seconds >= ReuseCost.current().telling and self.cells
         return self.seconds * max(1.0, cells / self.cells) if scales else self.seconds
 
     def timed(self, seconds: float, cells: int) -> "General":
@@ -155,7 +152,7 @@ class General:
         Calls that no form explains stay as long as others can go: they show where forms end.
         """
         calls = [call for call in self.calls if call[0] != sizes]
-        if len(calls) >= MOST_CALLS:
+        if len(calls) >= ReuseCost.current().calls:
             explained = {one for form in self.forms for one in form.seen}
             able = [one for one, _ in calls if one in explained] or [one for one, _ in calls]
             usual = Counter(map(pattern, able)).most_common(1)[0][0]

@@ -18,6 +18,7 @@ from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
 from dslog.reuse.expression import Sizes, product_text
+from dslog.reuse.reuse_cost import ReuseCost
 from dslog.types import Json, Shape
 
 Lineages = tuple[Lineage | None, ...]
@@ -25,7 +26,6 @@ Lineages = tuple[Lineage | None, ...]
 
 Fold = tuple[int, Sequence[int]]  # count and steps
 Kind = Literal["position", "offset", "count", "step"]
-MOST_ROWS = 64  # a lineage of more rows has no formula worth keeping
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Skeleton:
 
 def skeleton_of(lineages: Sequence[Lineage | None]) -> Skeleton | None:
     """Take lineages apart; None when they have too many rows."""
-    if sum(one.num_rows for one in lineages if one is not None) > MOST_ROWS:
+    if sum(one.num_rows for one in lineages if one is not None) > ReuseCost.current().rows:
         return None
     numbers: list[int] = []
     pairs = [None if one is None else _flatten_one(one, numbers) for one in lineages]
@@ -90,14 +90,15 @@ def roles(skeleton: Json, sizes: Sizes) -> list[Role]:
         absolute, relative = sides[::-1] if item.get("forward") else sides
         for factor in itertools.chain.from_iterable(item["t"]):
             flat = factor.get("flat", "")
-            outs = _axes(absolute, factor["b"], flat="b" in flat)
-            ins = _axes(relative, factor["a"], flat="a" in flat)
+            outs = size_names(absolute, factor["b"], flat="b" in flat)
+            ins = size_names(relative, factor["a"], flat="a" in flat)
             for ref, *moving in factor["r"]:
                 found += _row_parts(outs, ins, ref, moving)
     return found
 
 
-def _axes(side: str, axes: Sequence[int], *, flat: bool) -> list[str]:
+def size_names(side: str, axes: Sequence[int], *, flat: bool) -> list[str]:
+    """Name the sizes of axes; axes in linear order have one, their product."""
     names = [f"{side}{axis}" for axis in axes]
     return [product_text(names)] if flat else names
 

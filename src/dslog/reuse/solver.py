@@ -18,8 +18,8 @@ level candidates                                                      example
       two
 ===== =============================================================== ==========================
 
-Levels 2 and 3 take further calls to be believed (:data:`EXTRA_CALLS`), because more candidates fit
-by accident.
+Levels 2 and 3 take further calls to be believed (``ReuseCost.extra_calls``), because more
+candidates fit by accident.
 """
 
 import itertools
@@ -27,13 +27,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dslog.reuse.expression import Sizes, evaluate, product_text, shifted_text
-from dslog.reuse.scope import CERTAIN
+from dslog.reuse.reuse_cost import ReuseCost
 from dslog.reuse.skeleton import Kind, Role
 
-EXTRA_CALLS = (0, 0, 1, 2)
 HIGHEST = 3
-_MOST = 12  # candidates kept for one number
-_MOST_MULTIPLE = 64
 _DIVISORS = (2, 3, 4)
 _SIGNS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 
@@ -90,8 +87,9 @@ class Solver:
             self._single(own, values),
             self._combined(values),
         )
+        most = ReuseCost.current().candidates
         for level, candidates in enumerate(levels[: highest + 1]):
-            found = tuple(dict.fromkeys(itertools.islice(candidates, _MOST)))
+            found = tuple(dict.fromkeys(itertools.islice(candidates, most)))
             if found:
                 return Solved(level, found)
         return None
@@ -194,7 +192,7 @@ def _expected(
     yield from (shifted_text(text, -less) for text, _ in fitting)
     if fitting and any(values):
         told = any(abs(values[0] - value) <= 1 for value in fixed)
-        if told or min(fitting[0][1]) < CERTAIN:
+        if told or min(fitting[0][1]) < ReuseCost.current().certain:
             yield from _constant(values)
 
 
@@ -224,12 +222,13 @@ def _off_by_constant(knowns: Iterable[Known], values: Values) -> Iterator[str]:
 
 
 def _multiples(knowns: Iterable[Known], values: Values) -> Iterator[str]:
+    most = ReuseCost.current().multiple
     for text, at in knowns:
         other = next((k for k, a in enumerate(at) if a != at[0]), None)
         if other is None:
             continue
         factor, rest = divmod(values[other] - values[0], at[other] - at[0])
-        if rest == 0 and 1 < abs(factor) <= _MOST_MULTIPLE:
+        if rest == 0 and 1 < abs(factor) <= most:
             yield from _off_by_constant(
                 [(f"{factor}*{text}", tuple(factor * a for a in at))], values
             )

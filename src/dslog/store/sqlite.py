@@ -22,6 +22,7 @@ from typing import Any, TypeVar, cast
 from dslog.errors import CorruptError, StoreError, VersionError
 from dslog.query.plan import Edge
 from dslog.store import schema
+from dslog.store.arguments import compact
 from dslog.store.catalog import ArrayInfo, Body, FileRecord, LineageInfo, Operation, Signature
 from dslog.store.store_cost import StoreCost
 from dslog.types import Shape
@@ -556,11 +557,6 @@ class SqliteTransaction:
             "UPDATE signatures SET hits = hits + 1, saved = saved + ? WHERE kind = ? AND key = ?",
             (saved, kind, key),
         )
-
-
-def compact(value: object) -> str:
-    """Return JSON without spaces and with sorted keys: equal values give equal text."""
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 
 def _checksum(body: Body) -> int:

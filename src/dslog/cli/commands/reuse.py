@@ -96,7 +96,7 @@ def reuse(
 
 
 def _carry(store: Path, export: Path | None, take: Path | None) -> Report:
-    from dslog.reuse.exchange import export_signatures, import_signatures
+    from dslog.reuse.library import export_signatures, import_signatures
 
     if take is not None:
         with open_existing(store, "a") as opened:

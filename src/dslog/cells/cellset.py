@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dslog.cells import kernels
-from dslog.cells.boxes import drop_empty, list_cells, paint, sort_boxes, unpaint, volume
+from dslog.cells.boxes import drop_empty, paint, sort_boxes, unpaint, volume
+from dslog.cells.linear import list_cells
 from dslog.cells.overlap import intersect, normalise, subtract
 from dslog.cells.text import counted
 from dslog.errors import SelectionError, ShapeError

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from dslog.reuse.expression import Sizes
-from dslog.store.arguments import compact
+from dslog.store.catalog import compact
 from dslog.store.hooks import Request
 from dslog.types import Json
 

@@ -30,8 +30,8 @@ from dslog.reuse.formula import describe_signature
 from dslog.reuse.key import read_key, variants
 from dslog.reuse.learner import generalise
 from dslog.reuse.signature import GEN, PERMANENT, General
-from dslog.store.arguments import canonical_args, compact
-from dslog.store.catalog import Signature, SignatureInfo
+from dslog.store.arguments import canonical_args
+from dslog.store.catalog import Signature, SignatureInfo, compact
 from dslog.store.lineage_store import LineageStore
 from dslog.types import Json, Shape
 

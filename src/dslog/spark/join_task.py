@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dslog.cells.boxes import coalesce, to_flat
+from dslog.cells.boxes import coalesce
 from dslog.cells.cellset import CellSet
+from dslog.cells.linear import to_flat
 from dslog.cells.overlap import normalise
 from dslog.lineage.bitmap import apply_bitmap
 from dslog.lineage.factor import whole

@@ -7,7 +7,6 @@ writes a stored call the way one would type it.
 """
 
 import hashlib
-import json
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -131,11 +130,6 @@ def _refuse(value: object, where: str) -> Json:
         f"argument: use numbers, strings, None, slices, dtypes, numpy arrays, or lists and dicts "
         f"of them"
     )
-
-
-def compact(value: object) -> str:
-    """Return JSON without spaces and with sorted keys: equal values give equal text."""
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 
 def fingerprints(

@@ -5,6 +5,7 @@ only implementation (``store/sqlite.py``); another database has to offer the two
 which speak of names and records, never of SQL.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -287,3 +288,8 @@ def find_array(name: object, catalog: Catalog) -> ArrayInfo:
         way_out = hint or f" Define it first: store.array({name!r}, shape)."
         raise NotFoundError(f"there is no array {name!r} in the store.{way_out}")
     return ArrayInfo(name, shape)
+
+
+def compact(value: object) -> str:
+    """Return JSON without spaces and with sorted keys: equal values give equal text."""
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)

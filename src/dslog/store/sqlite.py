@@ -22,8 +22,15 @@ from typing import Any, TypeVar, cast
 from dslog.errors import CorruptError, StoreError, VersionError
 from dslog.query.plan import Edge
 from dslog.store import schema
-from dslog.store.arguments import compact
-from dslog.store.catalog import ArrayInfo, Body, FileRecord, LineageInfo, Operation, Signature
+from dslog.store.catalog import (
+    ArrayInfo,
+    Body,
+    FileRecord,
+    LineageInfo,
+    Operation,
+    Signature,
+    compact,
+)
 from dslog.store.store_cost import StoreCost
 from dslog.types import Shape
 

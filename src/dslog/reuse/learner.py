@@ -237,9 +237,7 @@ class Learner:
             return False
         known = Exact.from_json(before.content) if before else Exact(call.bodies if call else ())
         if not self._same(known.bodies, seen.bodies):
-            before = before or Signature(DIM, key, TENTATIVE, known.to_json())
-            missed = self._missed() if before.state == PERMANENT else 0
-            self._put(replace(before, state=NOT_REUSABLE, misses=before.misses + missed))
+            self._reject(before or Signature(DIM, key, TENTATIVE, known.to_json()))
             return True
         known = Exact(known.bodies, known.agreeing + 1, seen.seconds)
         state = PERMANENT if known.agreeing >= self.agreeing else TENTATIVE
@@ -344,16 +342,11 @@ class Learner:
         for variant in gen_variants(seen.request):
             before = self.catalog.signature(GEN, variant.key)
             if before is not None:
-                missed = self._missed() if before.state == PERMANENT else 0
-                content = General().to_json()
-                self._put(
-                    replace(
-                        before,
-                        state=NOT_REUSABLE,
-                        content=content,
-                        misses=before.misses + missed,
-                    )
-                )
+                self._reject(replace(before, content=General().to_json()))
+
+    def _reject(self, before: Signature) -> None:
+        missed = self._missed() if before.state == PERMANENT else 0
+        self._put(replace(before, state=NOT_REUSABLE, misses=before.misses + missed))
 
     def _put(self, signature: Signature) -> None:
         self.transaction.put_signature(signature)

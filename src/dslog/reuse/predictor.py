@@ -58,10 +58,179 @@ from dslog.reuse.signature import (
     examples,
 )
 from dslog.reuse.skeleton import Lineages
-from dslog.store.catalog import Catalog, OperationReuse, Pair, Signature, Transaction
+from dslog.store.catalog import Body, Catalog, OperationReuse, Pair, Signature, Transaction
 from dslog.store.engines import is_frame
 from dslog.store.hooks import Answer, Observation, Request
 from dslog.types import I64, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a signature does not answer a call."""
+
+    reason: str
+    signature: Signature | None = None
+
+    def count(self, catalog: Catalog) -> None:
+        """Take note of a call that is not going to be captured either."""
+        if self.signature is not None:
+            with catalog.transaction() as transaction:
+                now = catalog.signature(self.signature.kind, self.signature.key) or self.signature
+                transaction.put_signature(replace(now, refusals=now.refusals + 1))
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """Reuse for a store; see :class:`dslog.store.hooks.Reuse`.
+
+    ``agreeing`` is the paper's m: how many further calls must agree before a mapping is permanent.
+    ``probes`` is the number of output cells that are compared. ``library`` has ready signatures;
+    ``on_values`` says of which operations nothing but the same arrays may be reused.
+    """
+
+    agreeing: int = 1
+    probes: int = 8
+    library: Callable[[], Mapping[str, Signature]] = dict
+    on_values: Callable[[str], bool] = lambda _: False
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+
+    def answer(self, request: Request, catalog: Catalog) -> Answer | None:
+        """Return lineage for this call, or None to have it captured."""
+        if not request.pairs:
+            return None
+        refused: list[Refusal] = []
+        for found in self._candidates(request, catalog, refused):
+            if request.captures is not None and not self._is_confirmed(found, request):
+                return None
+            return replace(found, predicted=request.captures is None and found.reused != BASE)
+        if request.captures is None and refused:
+            refused[0].count(catalog)
+            raise CaptureError(
+                f"operation {request.name!r} has no capture, and what is known of it does not "
+                f"apply: {refused[0].reason}. Give capture=[...], one per (output, input) pair"
+            )
+        return None
+
+    def learn(self, seen: Observation, catalog: Catalog, transaction: Transaction) -> None:
+        """Take note of what a capture gave, in the transaction that stores it."""
+        if seen.request.pairs:
+            values = self.on_values(seen.request.name)
+            Learner(self.agreeing, catalog, transaction, values=values).learn(seen)
+
+    def stats(self, catalog: Catalog) -> Sequence[OperationReuse]:
+        """Say per operation what was reused."""
+        return statistics(catalog.signatures(), self.agreeing)
+
+    def _candidates(
+        self, request: Request, catalog: Catalog, refused: list[Refusal]
+    ) -> Iterator[Answer]:
+        """Give what can answer, most specific first; reasons of what can't go to ``refused``."""
+        known = catalog.signature(BASE, base_key(request))
+        if known is not None:
+            exact = Exact.from_json(known.content)
+            yield Answer(BASE, exact.bodies, key=known.key, saved=exact.seconds)
+        stored = catalog.signature(FIRST, family_of(request).key)
+        first = FirstCalls() if stored is None else FirstCalls.from_json(stored.content)
+        if first.values or self.on_values(request.name):
+            refused.append(Refusal("it depends on the values of its inputs, which are others"))
+            return
+        known = catalog.signature(DIM, dim_key(request))
+        if known is not None and (known.state == PERMANENT or request.reuse):
+            exact = Exact.from_json(known.content)
+            yield Answer(DIM, exact.bodies, key=known.key, saved=exact.seconds)
+        elif request.reuse:
+            yield from self._from_first(request, first, catalog)
+        for variant in gen_variants(request):
+            general = catalog.signature(GEN, variant.key)
+            new = None if general is not None else self._from_library(variant, request)
+            signature = general or new
+            if signature is not None and signature.state != NOT_REUSABLE:
+                yield from self._general(signature, variant.sizes, request, refused, new)
+
+    def _from_first(
+        self, request: Request, first: FirstCalls, catalog: Catalog
+    ) -> Iterator[Answer]:
+        """Give what one earlier call shows, to users who said that this will do."""
+        family = family_of(request)
+        same = first.find(sizes_of(request), family.integers)
+        if same is not None:
+            key = dim_key(request)
+            new = Signature(DIM, key, TENTATIVE, Exact(same.bodies, 0, same.seconds).to_json())
+            yield Answer(DIM, same.bodies, key=key, saved=same.seconds, new=new)
+            return
+        variant = gen_variants(request)[0]
+        alike = [one for one in first.calls if one.integers == family.integers]
+        calls = tuple(
+            (with_open_integers(one.sizes, one.integers, (), family.others), one.bodies)
+            for one in alike
+        )
+        general = General(calls, tuple(generalise(examples(calls, catalog))))
+        lineages = apply_forms(general, variant.sizes, self.agreeing, [], eager=True)
+        if lineages is not None:
+            new = Signature(GEN, variant.key, TENTATIVE, general.to_json())
+            saved = max(one.seconds for one in alike)
+            yield Answer(GEN, lineages, key=variant.key, saved=saved, new=new)
+
+    def _general(
+        self,
+        signature: Signature,
+        sizes: Sizes,
+        request: Request,
+        refused: list[Refusal],
+        new: Signature | None,
+    ) -> Iterator[Answer]:
+        general = General.from_json(signature.content)
+        reasons: list[str] = []
+        lineages = apply_forms(general, sizes, self.agreeing, reasons, eager=bool(request.reuse))
+        if lineages is None:
+            refused += [Refusal(reason, signature) for reason in reasons]
+        else:
+            cells = sum(math.prod(shape) for shape in sizes.outputs)
+            saved = general.saving(cells)
+            yield Answer(GEN, lineages, key=signature.key, saved=saved, new=new)
+
+    def _from_library(self, variant: Variant, request: Request) -> Signature | None:
+        key = library_key(variant.key, trusted=bool(request.reuse))
+        known = self.library().get(key) if key else None
+        return known and Signature(GEN, variant.key, known.state, known.content)
+
+    def _is_confirmed(self, answer: Answer, request: Request) -> bool:
+        """Whether every capture gives what the answer says, on a few cells."""
+        if request.captures is None or request.read is None:
+            return False
+        for stored, capture, pair in zip(
+            answer.lineages, request.captures, request.pairs, strict=True
+        ):
+            lineage = request.read(stored) if isinstance(stored, int) else stored
+            if isinstance(lineage, Body) or not agrees(
+                lineage, capture, pair, self.probes, self.rng
+            ):
+                return False
+        return True
+
+
+def apply_forms(
+    general: General, sizes: Sizes, agreeing: int, reasons: list[str], *, eager: bool = False
+) -> Lineages | None:
+    """Return what the first form that applies gives; forms that apply must not differ.
+
+    ``eager`` takes forms that nothing confirmed yet, if they are as simple as the paper's.
+    """
+    forms = general.permanent(agreeing)
+    tries: list[tuple[Form, int | None]] = [(form, agreeing) for form in forms]
+    if eager:
+        tries += [(form, None) for form in general.forms if form.level == 0]
+    for form, enough in tries:
+        answer = form.apply(sizes, enough)
+        if not isinstance(answer, Refused):
+            return answer
+        reasons.append(answer.reason)
+    if general.forms and not forms:
+        reasons.append("too few calls have confirmed its formula")
+    return None
+
+
+# comparing an answer with a capture
 
 
 def agrees(
@@ -176,183 +345,3 @@ def _near(capture: object, cells: I64) -> Any:
     if not isinstance(capture, np.ndarray) and hasattr(capture, "__arrow_c_stream__"):
         return pa.table(capture)
     return capture
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A possible answer: bodies by number (base_sig, dim_sig) or lineages (gen_sig)."""
-
-    kind: str
-    key: str
-    found: tuple[Lineage | int | None, ...]
-    saved: float
-    new: Signature | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a signature does not answer a call."""
-
-    reason: str
-    signature: Signature | None = None
-
-    def count(self, catalog: Catalog) -> None:
-        """Take note of a call that is not going to be captured either."""
-        if self.signature is not None:
-            with catalog.transaction() as transaction:
-                now = catalog.signature(self.signature.kind, self.signature.key) or self.signature
-                transaction.put_signature(replace(now, refusals=now.refusals + 1))
-
-
-@dataclass(frozen=True)
-class Predictor:
-    """Reuse for a store; see :class:`dslog.store.hooks.Reuse`.
-
-    ``agreeing`` is the paper's m: how many further calls must agree before a mapping is permanent.
-    ``probes`` is the number of output cells that are compared. ``library`` has ready signatures;
-    ``on_values`` says of which operations nothing but the same arrays may be reused.
-    """
-
-    agreeing: int = 1
-    probes: int = 8
-    library: Callable[[], Mapping[str, Signature]] = dict
-    on_values: Callable[[str], bool] = lambda _: False
-    rng: np.random.Generator = field(default_factory=np.random.default_rng)
-
-    def answer(self, request: Request, catalog: Catalog) -> Answer | None:
-        """Return lineage for this call, or None to have it captured."""
-        if not request.pairs:
-            return None
-        refused: list[Refusal] = []
-        for candidate in self._candidates(request, catalog, refused):
-            if request.captures is not None and not self._is_confirmed(candidate, request):
-                return None
-            return Answer(
-                candidate.kind,
-                candidate.found,
-                predicted=request.captures is None and candidate.kind != BASE,
-                key=candidate.key,
-                saved=candidate.saved,
-                new=candidate.new,
-            )
-        if request.captures is None and refused:
-            refused[0].count(catalog)
-            raise CaptureError(
-                f"operation {request.name!r} has no capture, and what is known of it does not "
-                f"apply: {refused[0].reason}. Give capture=[...], one per (output, input) pair"
-            )
-        return None
-
-    def learn(self, seen: Observation, catalog: Catalog, transaction: Transaction) -> None:
-        """Take note of what a capture gave, in the transaction that stores it."""
-        if seen.request.pairs:
-            values = self.on_values(seen.request.name)
-            Learner(self.agreeing, catalog, transaction, values=values).learn(seen)
-
-    def stats(self, catalog: Catalog) -> Sequence[OperationReuse]:
-        """Say per operation what was reused."""
-        return statistics(catalog.signatures(), self.agreeing)
-
-    def _candidates(
-        self, request: Request, catalog: Catalog, refused: list[Refusal]
-    ) -> Iterator[Candidate]:
-        """Give what can answer, most specific first; reasons of what can't go to ``refused``."""
-        known = catalog.signature(BASE, base_key(request))
-        if known is not None:
-            exact = Exact.from_json(known.content)
-            yield Candidate(BASE, known.key, exact.bodies, exact.seconds)
-        stored = catalog.signature(FIRST, family_of(request).key)
-        first = FirstCalls() if stored is None else FirstCalls.from_json(stored.content)
-        if first.values or self.on_values(request.name):
-            refused.append(Refusal("it depends on the values of its inputs, which are others"))
-            return
-        known = catalog.signature(DIM, dim_key(request))
-        if known is not None and (known.state == PERMANENT or request.reuse):
-            exact = Exact.from_json(known.content)
-            yield Candidate(DIM, known.key, exact.bodies, exact.seconds)
-        elif request.reuse:
-            yield from self._from_first(request, first, catalog)
-        for variant in gen_variants(request):
-            general = catalog.signature(GEN, variant.key)
-            new = None if general is not None else self._from_library(variant, request)
-            signature = general or new
-            if signature is not None and signature.state != NOT_REUSABLE:
-                yield from self._general(signature, variant.sizes, request, refused, new)
-
-    def _from_first(
-        self, request: Request, first: FirstCalls, catalog: Catalog
-    ) -> Iterator[Candidate]:
-        """Give what one earlier call shows, to users who said that this will do."""
-        family = family_of(request)
-        same = first.find(sizes_of(request), family.integers)
-        if same is not None:
-            key = dim_key(request)
-            new = Signature(DIM, key, TENTATIVE, Exact(same.bodies, 0, same.seconds).to_json())
-            yield Candidate(DIM, key, same.bodies, same.seconds, new)
-            return
-        variant = gen_variants(request)[0]
-        alike = [one for one in first.calls if one.integers == family.integers]
-        calls = tuple(
-            (with_open_integers(one.sizes, one.integers, (), family.others), one.bodies)
-            for one in alike
-        )
-        general = General(calls, tuple(generalise(examples(calls, catalog))))
-        lineages = apply_forms(general, variant.sizes, self.agreeing, [], eager=True)
-        if lineages is not None:
-            new = Signature(GEN, variant.key, TENTATIVE, general.to_json())
-            saved = max(one.seconds for one in alike)
-            yield Candidate(GEN, variant.key, lineages, saved, new)
-
-    def _general(
-        self,
-        signature: Signature,
-        sizes: Sizes,
-        request: Request,
-        refused: list[Refusal],
-        new: Signature | None,
-    ) -> Iterator[Candidate]:
-        general = General.from_json(signature.content)
-        reasons: list[str] = []
-        lineages = apply_forms(general, sizes, self.agreeing, reasons, eager=bool(request.reuse))
-        if lineages is None:
-            refused += [Refusal(reason, signature) for reason in reasons]
-        else:
-            cells = sum(math.prod(shape) for shape in sizes.outputs)
-            yield Candidate(GEN, signature.key, lineages, general.saving(cells), new)
-
-    def _from_library(self, variant: Variant, request: Request) -> Signature | None:
-        key = library_key(variant.key, trusted=bool(request.reuse))
-        known = self.library().get(key) if key else None
-        return known and Signature(GEN, variant.key, known.state, known.content)
-
-    def _is_confirmed(self, candidate: Candidate, request: Request) -> bool:
-        if request.captures is None or request.read is None:
-            return False
-        for found, capture, pair in zip(
-            candidate.found, request.captures, request.pairs, strict=True
-        ):
-            lineage = request.read(found) if isinstance(found, int) else found
-            if not agrees(lineage, capture, pair, self.probes, self.rng):
-                return False
-        return True
-
-
-def apply_forms(
-    general: General, sizes: Sizes, agreeing: int, reasons: list[str], *, eager: bool = False
-) -> Lineages | None:
-    """Return what the first form that applies gives; forms that apply must not differ.
-
-    ``eager`` takes forms that nothing confirmed yet, if they are as simple as the paper's.
-    """
-    forms = general.permanent(agreeing)
-    tries: list[tuple[Form, int | None]] = [(form, agreeing) for form in forms]
-    if eager:
-        tries += [(form, None) for form in general.forms if form.level == 0]
-    for form, enough in tries:
-        answer = form.apply(sizes, enough)
-        if not isinstance(answer, Refused):
-            return answer
-        reasons.append(answer.reason)
-    if general.forms and not forms:
-        reasons.append("too few calls have confirmed its formula")
-    return None

@@ -13,7 +13,7 @@ known, so a formula is applied to a further call only when that call is like tho
   all cells of an input together.
 - What never varied can't be interpolated: an axis that had one size in all calls seen must have it
   again, unless that size was 8 or more.
-- An axis is *delicate* if a number beyond level 0 (see ``solve``) depends on its size, or might.
+- An axis is *delicate* if a number beyond level 0 (see ``solver``) depends on its size, or might.
   Such an axis has a size that was seen, or 3 different sizes were seen, or sizes that are 4 or
   more apart; of fewer than 8 cells, it is no smaller than the smallest seen; and of two input axes,
   one of them delicate, that one is larger which always was.

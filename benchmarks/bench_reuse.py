@@ -26,7 +26,7 @@ import dslog
 from benchmarks.clock import race
 from dslog.capture.numpy.call import Call
 from dslog.capture.numpy.call_reuse import SLOW, Recall
-from dslog.capture.numpy.node import Node, Recorder
+from dslog.capture.recorder import Node, Recorder
 from dslog.capture.numpy.resolve import find_lineages
 from dslog.compress.encoder import compress
 from dslog.reuse.signature import BASE, DIM, GEN

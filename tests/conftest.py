@@ -1,6 +1,7 @@
 """What every test shares: one real Spark session, both engines, hypothesis profiles."""
 
 import os
+from contextlib import ExitStack
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +34,13 @@ def _no_dslog_settings(monkeypatch):
     for name in os.environ:
         if name.startswith("DSLOG_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def choose():
+    """Choose other thresholds for the length of a test: ``choose(SparkCost, few_cells=0)``."""
+    with ExitStack() as stack:
+        yield lambda model, **changes: stack.enter_context(model.using(**changes))
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,6 @@ from dslog.compress.folds import fold
 from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
-from dslog.spark import pair_blocks as blocks_module
-from dslog.spark import relation_job as splitting
 from dslog.spark.pair_blocks import ROWS, Gathered, Packing, Split, chunks, cut, sort_keys
 from dslog.spark.relation_job import (
     Options,
@@ -24,6 +22,7 @@ from dslog.spark.relation_job import (
     plan_split,
     split_seam,
 )
+from dslog.spark.spark_cost import SparkCost
 from dslog.testing import operations as ops
 from dslog.testing.strategies import relations
 
@@ -139,8 +138,8 @@ def test_ordered_chunks_travel_as_rows():
     assert len(table) <= len(provrc(relation, (200, 100), (200, 100))) + 3
 
 
-def test_scattered_chunks_travel_as_numbers(monkeypatch):
-    monkeypatch.setattr(blocks_module, "_BLOCK", 16)
+def test_scattered_chunks_travel_as_numbers(choose):
+    choose(SparkCost, block_numbers=16)
     relation = np.random.default_rng(1).permutation(elementwise(50, 40, 1000))
     _, kinds = distributed(relation, (50, 40), (50, 40), parts=3, chunk=200, combine=100)
     assert ROWS not in kinds
@@ -244,16 +243,16 @@ def test_partitions_end_with_rows_of_the_array():
     assert len(split.bounds) == 6
 
 
-def test_partitions_of_long_rows_end_with_cells(monkeypatch):
-    monkeypatch.setattr(splitting, "_SMALL", 1)
+def test_partitions_of_long_rows_end_with_cells(choose):
+    choose(SparkCost, small_pairs=1)
     packing, keys = keys_of(elementwise(2, 50_000, 101), (2, 50_000), (2, 50_000))
     split = plan_split(keys[::10], len(keys), 7, packing, Options())
     assert split.unit == 2 * 50_000
     assert len(split.bounds) == 6
 
 
-def test_a_cell_with_half_of_the_pairs_is_cut(monkeypatch):
-    monkeypatch.setattr(splitting, "_SMALL", 1)
+def test_a_cell_with_half_of_the_pairs_is_cut(choose):
+    choose(SparkCost, small_pairs=1)
     n = 50_000
     heavy = np.stack([np.full(n, 7), np.arange(n)], axis=1)
     other = np.stack([np.arange(n), np.arange(n)], axis=1)

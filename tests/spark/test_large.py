@@ -18,7 +18,6 @@ from dslog.lineage.packed import unpack
 from dslog.lineage.table import Table
 from dslog.query.plan import Direction
 from dslog.spark import part_files as large_module
-from dslog.spark import part_files as parts_module
 from dslog.spark.join_job import LargeFollower, Limits, SparkJoins
 from dslog.spark.part_files import (
     Part,
@@ -33,12 +32,13 @@ from dslog.spark.part_files import (
     table_bounds,
     write_part,
 )
+from dslog.spark.spark_cost import SparkCost
 from dslog.testing.strategies import relations
 
 
 @pytest.fixture
-def tiny_groups(monkeypatch):
-    monkeypatch.setattr(parts_module, "ROW_GROUP", 3)
+def tiny_groups(choose):
+    choose(SparkCost, group_rows=3)
 
 
 def split_rows(table, pieces):

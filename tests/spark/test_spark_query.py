@@ -13,12 +13,10 @@ from dslog.compress.encoder import compress
 from dslog.errors import EngineError, SelectionError
 from dslog.query.execute import gather_cells
 from dslog.query.plan import Direction
-from dslog.spark import join_job as spark_join
-from dslog.spark import join_task as sink
-from dslog.spark import spread_cells
 from dslog.spark.join_job import How, LargeFollower, Limits, SparkJoins, plan_step
 from dslog.spark.part_files import large_lineage
 from dslog.spark.relation_job import Options, compress_frame
+from dslog.spark.spark_cost import SparkCost
 from dslog.spark.spread_cells import SpreadCells
 
 SHAPE = (30, 40)
@@ -72,10 +70,10 @@ CELLS = {
 @pytest.mark.parametrize("direction", Direction)
 @pytest.mark.parametrize("cells", CELLS)
 @pytest.mark.parametrize("how", ["local", "scan", "scan to boxes", "exchange"])
-def test_every_way_equals_brute_force(spark, large, tmp_path, monkeypatch, how, cells, direction):
+def test_every_way_equals_brute_force(spark, large, tmp_path, choose, how, cells, direction):
     asked = CELLS[cells]
     if how in ("scan to boxes", "exchange"):
-        monkeypatch.setattr(spark_join, "_MOST_BITS", 0)
+        choose(SparkCost, bits_cells=0)
     limits = {"broadcast": 0} if how == "exchange" else {}
     engine = "local" if how == "local" else "spark"
     step = follower(spark, large, tmp_path, engine, spark_rows=100, **limits).follow(
@@ -88,12 +86,10 @@ def test_every_way_equals_brute_force(spark, large, tmp_path, monkeypatch, how, 
 
 
 @pytest.mark.parametrize("direction", Direction)
-def test_a_large_result_stays_where_it_is_and_goes_on(
-    spark, large, tmp_path, monkeypatch, direction
-):
-    monkeypatch.setattr(spark_join, "_MOST_BITS", 0)
-    monkeypatch.setattr(spark_join, "_RANGE_BOXES", 100)
-    monkeypatch.setattr(sink, "_HOLD", 60)
+def test_a_large_result_stays_where_it_is_and_goes_on(spark, large, tmp_path, choose, direction):
+    choose(SparkCost, bits_cells=0)
+    choose(SparkCost, range_boxes=100)
+    choose(SparkCost, held_boxes=60)
     step = follower(spark, large, tmp_path, collect_rows=20)
     asked = CELLS["box"]
     back = direction is Direction.BACKWARD
@@ -127,8 +123,8 @@ def test_what_a_query_has_to_read_decides_where_it_runs(spark, large, tmp_path):
     assert few.scanned < many.scanned <= large.num_rows
 
 
-def test_scratch_files_go_with_the_cells(spark, large, tmp_path, monkeypatch):
-    monkeypatch.setattr(spark_join, "_MOST_BITS", 0)
+def test_scratch_files_go_with_the_cells(spark, large, tmp_path, choose):
+    choose(SparkCost, bits_cells=0)
     found = follower(spark, large, tmp_path, collect_rows=20).follow(
         CELLS["box"], Direction.BACKWARD
     )
@@ -138,9 +134,9 @@ def test_scratch_files_go_with_the_cells(spark, large, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_result_too_large_for_one_process_says_so(spark, large, tmp_path, monkeypatch):
-    monkeypatch.setattr(spark_join, "_MOST_BITS", 0)
-    monkeypatch.setattr(spread_cells, "_MOST_BYTES", 10)
+def test_a_result_too_large_for_one_process_says_so(spark, large, tmp_path, choose):
+    choose(SparkCost, bits_cells=0)
+    choose(SparkCost, result_bytes=10)
     found = follower(spark, large, tmp_path, collect_rows=20).follow(
         CELLS["scattered"], Direction.BACKWARD
     )

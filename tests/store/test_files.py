@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from dslog.errors import CorruptError, StoreError
-from dslog.lineage.packed import write_blob
+from dslog.lineage.codec import write_blob
 from dslog.store.catalog import FileRecord
 from dslog.store.files import Files, TemporaryFiles, checksum
 

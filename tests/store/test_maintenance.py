@@ -248,7 +248,7 @@ def test_a_tracked_writer_whose_file_was_collected_fails_cleanly(large, monkeypa
     """The same for calls that are committed together: they can be flushed again."""
     with dslog.open(large) as writer, dslog.open(large) as other:
         np.sort(writer.track(np.random.default_rng(0).random(4000), "values"))
-        catalog = writer._catalog._catalog  # of the session, which commits by itself
+        catalog = writer._catalog
         begin = catalog.transaction
 
         def collect_first():

@@ -1,14 +1,11 @@
-"""A store's side of numpy capture: names for results, and operations waiting to be committed.
+"""What numpy, tables and Spark capture share: a graph of nodes, and steps between them.
 
-Registering must not cost more than the numpy call it is about, so operations wait in memory and
-are committed many at a time: before anything is read from the store, when it is closed, when
-``PENDING`` of them wait, when the program ends, and on ``store.flush()``. Each is in the store as
-a whole or not at all.
-
-Values of tracked arrays, for those who asked to have them kept.
-
-One ``.npy`` file per array in the folder ``values`` of the store, never pickled; arrays of Python
-objects have no such form and are passed over. A store in memory keeps them in memory.
+A *node* is one version of one array, as the store knows it, without its values. A *step* is one
+operation between nodes, with its lineage. A recorder takes note of steps. Registering must not cost
+more than the numpy call it is about, so a store's recorder keeps them in memory, without names, and
+commits many at a time: before anything is read from the store, when it is closed, when enough of
+them wait, when the program ends, and on ``store.flush()``. Each is in the store as a whole or not
+at all.
 """
 
 from __future__ import annotations
@@ -17,77 +14,108 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from urllib.parse import quote
+from dataclasses import dataclass
+from typing import Protocol
 
-import numpy as np
-
-from dslog.capture.numpy.call import Lineages
-from dslog.capture.numpy.call_reuse import Recall
-from dslog.capture.numpy.node import Node, Step
-from dslog.errors import CaptureError, NotFoundError, did_you_mean
+from dslog.capture.capture_cost import CaptureCost
+from dslog.capture.values import Keeper
+from dslog.errors import CaptureError
 from dslog.store.arguments import check_name
 from dslog.store.catalog import Catalog, find_array
-from dslog.store.commit import Batch, BatchCall, Hit
-from dslog.store.files import Files
+from dslog.store.commit import Commit, Draft, Named
+from dslog.store.files import Files, Stored
+from dslog.store.hooks import Answer
 from dslog.types import Array, Shape
 
-
-class Keeper:
-    """Saves and loads values by the array's name."""
-
-    def __init__(self, directory: Path | None) -> None:
-        self._directory = directory
-        self._memory: dict[str, Array] = {}
-
-    def save(self, name: str, values: Array) -> None:
-        """Keep the values of an array."""
-        if values.dtype.hasobject:
-            return
-        if self._directory is None:
-            self._memory[name] = values
-            return
-        self._directory.mkdir(exist_ok=True)
-        path = self._path(self._directory, name)
-        draft = path.with_suffix(".tmp")
-        with draft.open("wb") as file:
-            np.save(file, values, allow_pickle=False)
-        draft.replace(path)
-
-    def load(self, name: str) -> Array:
-        """Return the values of an array, or raise if they were not kept."""
-        found = self.find(name)
-        if found is None:
-            hint = did_you_mean(name, self._names())
-            raise NotFoundError(
-                f"no values of {name!r} are kept: track with keep_values=True to keep them.{hint}"
-            )
-        return found
-
-    def find(self, name: str) -> Array | None:
-        """Return the values of an array, or None if they were not kept."""
-        if self._directory is None:
-            return self._memory.get(name)
-        path = self._path(self._directory, name)
-        return np.load(path, allow_pickle=False) if path.exists() else None
-
-    def _names(self) -> list[str]:
-        if self._directory is None:
-            return list(self._memory)
-        return [path.stem for path in self._directory.glob("*.npy")]
-
-    def _path(self, directory: Path, name: str) -> Path:
-        return directory / f"{quote(name, safe='')}.npy"
+Found = Sequence[Sequence[Stored | None]]
+"""Per output, per input, its lineage; None where the input does not contribute at all."""
 
 
-PENDING = 256
+class Node:
+    """One version of one array.
+
+    ``wanted`` is the name it is to have if that is free: text, or a node and the number of one of
+    its later versions. The name is made up when somebody asks for it, at the latest when the node
+    is stored, and from then on it is final. ``base`` is the name the user gave to the array it
+    comes from; names of further results start with it. ``owner`` is the recorder that knows it.
+    ``brought`` is set for an array that the user named when tracking it.
+    """
+
+    __slots__ = ("__weakref__", "_name", "base", "brought", "owner", "shape", "stored", "wanted")
+
+    def __init__(
+        self, wanted: str | tuple[Node, int], shape: Shape, base: str, owner: Recorder
+    ) -> None:
+        self.wanted = wanted
+        self.shape = shape
+        self.base = base
+        self.owner = owner
+        self.stored = self.brought = False
+        self._name: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name, made up now if there was none."""
+        if self._name is None:
+            wanted = self.wanted
+            text = wanted if isinstance(wanted, str) else f"{wanted[0].name}.{wanted[1]}"
+            self._name = self.owner.free_name(text)
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the name was made up, or given."""
+        return self._name is not None
+
+    def __repr__(self) -> str:
+        return f"Node({self._name or self.wanted!r}, {self.shape})"
 
 
-class Session:
-    """Gives names to arrays and keeps operations until they are committed."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One recorded operation; ``answer`` is what stood in for finding its lineage."""
 
-    def __init__(self, batch: Batch, keeper: Keeper) -> None:
-        self._batch = batch
+    op: str
+    inputs: Sequence[Node]
+    outputs: Sequence[Node]
+    lineages: Found
+    args: Mapping[str, object]
+    answer: Answer | None = None
+
+
+class Recorder(Protocol):
+    """Takes note of operations: a store's recorder, or a group of calls that become one."""
+
+    def node(self, shape: Shape, wanted: str | tuple[Node, int], base: str) -> Node:
+        """Make a node for a result that is not recorded yet."""
+        ...
+
+    def free_name(self, wanted: str) -> str:
+        """Return a name for a node: ``wanted``, with a number behind it if that is taken."""
+        ...
+
+    def rename(self, node: Node, name: str) -> bool:
+        """Give a node that is not stored yet the name the user wants; False if it is too late."""
+        ...
+
+    def final_name(self, node: Node) -> str:
+        """Return a node's name, which does not change any more if that can be."""
+        ...
+
+    def record(self, step: Step) -> None:
+        """Take note of one operation."""
+        ...
+
+
+class StoreRecorder:
+    """A store's side of capture: names for arrays, and steps that wait to be committed."""
+
+    def __init__(self, commit: Commit, keeper: Keeper) -> None:
+        self._commit = commit
         self._keeper = keeper
         self._values: dict[Node, Array] = {}
         self._lock = threading.RLock()
@@ -95,33 +123,32 @@ class Session:
         self._last: Counter[str] = Counter()
         self._new: list[Node] = []
         self._steps: list[Step] = []
-        self._alive: weakref.WeakValueDictionary[int, Array] = weakref.WeakValueDictionary()
+        self._alive: list[weakref.ref[Array]] = []
+        self._looked = 0  # arrays alive when the dead ones were last dropped
         self.closed = False
-        self.recall = Recall()
 
     @property
     def catalog(self) -> Catalog:
         """The catalog behind the store."""
-        return self._batch.catalog
+        return self._commit.catalog
 
     @property
     def files(self) -> Files:
         """The files of the store."""
-        return self._batch.files
+        return self._commit.files
 
-    def node(self, shape: Shape, name: str, base: str) -> Node:
+    # nodes and names
+
+    def node(self, shape: Shape, wanted: str | tuple[Node, int], base: str) -> Node:
         """Make a node for a result; it is in the store once an operation with it is."""
-        with self._lock:
-            free = self._fresh(name)
-            self._names.add(free)
-        return Node(free, shape, base, self)
+        return Node(wanted, shape, base, self)
 
     def source(self, shape: Shape, name: str | None) -> Node:
         """Make the node of an array that the user brings; a stored one of that name goes on."""
-        with self._lock:
+        with self._lock, self.catalog.still():
             self.catalog.require_writable()
             if name is None:
-                name = self._fresh("array")
+                name = next(name for name in self._numbered("array") if not self.is_taken(name))
             check_name(name, "array")
             if self.is_taken(name):
                 if name in self._names:
@@ -132,23 +159,31 @@ class Session:
                         f"array {name!r} of the store has shape {known.shape}, these values have "
                         f"{shape}: track them under another name"
                     )
-                return Node(name, shape, name, self, stored=True)
+                return self.known(name, shape)
             node = Node(name, shape, name, self)
+            node.name, node.brought = name, True
             self._names.add(name)
             self._new.append(node)
             return node
 
+    def known(self, name: str, shape: Shape) -> Node:
+        """Make the node of an array that is in the store."""
+        node = Node(name, shape, name, self)
+        node.name, node.stored = name, True
+        return node
+
     def rename(self, node: Node, name: str) -> bool:
         """Give a node that is not stored yet the name the user wants; False if it is too late."""
-        with self._lock:
+        with self._lock, self.catalog.still():
             check_name(name, "array")
-            if name == node.name:
+            if node.is_named and name == node.name:
                 return True
             if self.is_taken(name):
                 raise CaptureError(f"there is an array {name!r} in the store: take another name")
             if node.stored:
                 return False
-            self._names.discard(node.name)
+            if node.is_named:
+                self._names.discard(node.name)
             self._names.add(name)
             node.name = node.base = name
             return True
@@ -159,21 +194,43 @@ class Session:
             self.flush()
         return node.name
 
-    def record(
-        self,
-        name: str,
-        inputs: Sequence[Node],
-        outputs: Sequence[Node],
-        lineages: Lineages,
-        args: Mapping[str, object],
-        hit: Hit | None = None,
-    ) -> None:
-        """Keep an operation until the next flush."""
+    def is_taken(self, name: str) -> bool:
+        """Whether an array of this name is stored, or waits to be."""
+        return name in self._names or self.catalog.shape(name) is not None
+
+    def free_name(self, wanted: str) -> str:
+        """Return a name that nothing that waits has; whether it is stored is seen at the commit."""
         with self._lock:
-            if len(self._steps) >= PENDING:  # before the new one, which may still get a name
-                self.flush()
-            self._steps.append(Step(name, tuple(inputs), tuple(outputs), lineages, args, hit))
-            self._new.extend(node for node in outputs if not node.stored)
+            name = next(name for name in self._numbered(wanted) if name not in self._names)
+            self._names.add(name)
+            return name
+
+    def _another_name(self, node: Named, shape: Shape) -> str:
+        """Return another name for a node whose name somebody else has taken meanwhile.
+
+        An array that the user brings is the one of that name, as it is if it was there before.
+        """
+        if isinstance(node, Node) and node.brought and node.shape == shape:
+            return node.name
+        self._names.discard(node.name)
+        wanted = node.wanted if isinstance(node, Node) else node.name
+        return self.free_name(wanted if isinstance(wanted, str) else node.name)
+
+    def _numbered(self, wanted: str) -> Iterator[str]:
+        while True:
+            self._last[wanted] += 1
+            number = self._last[wanted]
+            yield wanted if number == 1 else f"{wanted}_{number}"
+
+    # steps
+
+    def record(self, step: Step) -> None:
+        """Keep a step until the next flush."""
+        with self._lock:
+            if len(self._steps) >= CaptureCost.current().waiting_steps:
+                self.flush()  # before the new one, which may still get a name
+            self._steps.append(step)
+            self._new.extend(node for node in step.outputs if not node.stored)
 
     def flush(self) -> None:
         """Commit what waits, in one transaction."""
@@ -182,36 +239,40 @@ class Session:
             if not new and not steps:
                 return
             self._new, self._steps = [], []
-            waited = {node.name for node in new}
-            calls = [
-                BatchCall(
-                    step.name,
-                    step.inputs,
-                    step.outputs,
-                    [lineage for row in step.lineages for lineage in row],
-                    step.args,
-                    step.hit,
-                )
-                for step in steps
-            ]
             try:
-                self._batch.commit(new, calls, self._fresh)
+                names = {node.name for node in new}
+                self._commit.operations([_draft(step) for step in steps], new, self._another_name)
             except BaseException:
                 self._new, self._steps = new + self._new, steps + self._steps
                 raise
             for node in new:
                 node.stored = True
-            self._names -= waited
+            self._names -= names | {node.name for node in new}
             self._save_values()
+
+    def close(self) -> None:
+        """Commit what waits; from here on, results of tracked arrays are plain."""
+        with self._lock:
+            if not self.closed:
+                self.flush()
+            self.closed = True
+
+    # values
 
     def see(self, array: Array) -> None:
         """Take note of a tracked array, for as long as the program holds it."""
-        self._alive[id(array)] = array
+        self._alive.append(weakref.ref(array))
+        if len(self._alive) > 2 * self._looked + 1000:
+            self._looked = len(self.alive)
 
     @property
     def alive(self) -> list[Array]:
         """The tracked arrays that the program still holds."""
-        return list(self._alive.values())
+        held = [
+            (reference, array) for reference in self._alive if (array := reference()) is not None
+        ]
+        self._alive = [reference for reference, _ in held]
+        return [array for _, array in held]
 
     def keep(self, node: Node, values: Array) -> None:
         """Keep what a node holds now, once it is in the store."""
@@ -228,26 +289,7 @@ class Session:
         for node in [node for node in self._values if node.stored]:
             self._keeper.save(node.name, self._values.pop(node))
 
-    def close(self) -> None:
-        """Commit what waits; from here on, results of tracked arrays are plain."""
-        with self._lock:
-            if not self.closed:
-                self.flush()
-            self.closed = True
 
-    def is_taken(self, name: str) -> bool:
-        """Whether an array of this name is stored, or waits to be."""
-        return name in self._names or self.catalog.shape(name) is not None
-
-    def _fresh(self, wanted: str) -> str:
-        """Return a name that is free: ``wanted``, else with a number behind it."""
-        for name in self._numbered(wanted):
-            if not self.is_taken(name):
-                return name
-        raise AssertionError  # pragma: no cover (names don't end)
-
-    def _numbered(self, wanted: str) -> Iterator[str]:
-        while True:
-            self._last[wanted] += 1
-            number = self._last[wanted]
-            yield wanted if number == 1 else f"{wanted}_{number}"
+def _draft(step: Step) -> Draft:
+    lineages = [lineage for row in step.lineages for lineage in row]
+    return Draft(step.op, step.inputs, step.outputs, lineages, step.args, step.answer)

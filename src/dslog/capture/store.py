@@ -6,19 +6,19 @@ class puts them together.
 
 from __future__ import annotations
 
-import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Union, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from dslog.capture.numpy.array import TrackedArray, track
+from dslog.capture.numpy.memory import held_values
 from dslog.capture.read_capture import read_capture
-from dslog.capture.recorder import Keeper, Session
-from dslog.capture.values import KnownValues
+from dslog.capture.recorder import StoreRecorder
+from dslog.capture.values import Keeper, KnownValues
 from dslog.config import Config
 from dslog.questions.diff import Diff, Run, diff
 from dslog.questions.dropped import Dropped, dropped
@@ -35,11 +35,9 @@ from dslog.reuse.library import (
 )
 from dslog.reuse.predictor import Predictor
 from dslog.store.arguments import ArgumentError
-from dslog.store.catalog import SignatureInfo, Transaction, find_array
-from dslog.store.commit import Batch
+from dslog.store.catalog import SignatureInfo, find_array
 from dslog.store.engines import check_engine, is_frame
 from dslog.store.lineage_store import LineageStore
-from dslog.store.sqlite import SqliteCatalog
 from dslog.types import Array, Shape
 
 if TYPE_CHECKING:
@@ -68,11 +66,9 @@ class Store(LineageStore):
         super().__init__(path, mode, read_capture=read_capture, reuse=reuse, spark=spark)
         values = self._path / VALUES if self._path else None
         self._keeper = Keeper(values)
-        self.session = Session(Batch(self._catalog, self._files), self._keeper)
-        self._waiting = Waiting(self.session, values)
-        complete = CompleteCatalog(self._catalog, self._waiting.flush)
-        self._catalog = cast("SqliteCatalog", complete)
-        self._registrar = replace(self._registrar, catalog=self._catalog)
+        self.recorder = StoreRecorder(self._registrar.commit, self._keeper)
+        self._waiting = Waiting(self.recorder, values)
+        self._catalog.before_use(self._waiting.flush)
         self._rescue = weakref.finalize(self, self._waiting.close)
 
     @overload
@@ -96,7 +92,7 @@ class Store(LineageStore):
         """
         if is_frame(values):
             return self._waiting.track_frame(values, name, keep_values=keep_values)
-        return track(self.session, values, name, keep_values=keep_values)
+        return track(self.recorder, values, name, keep_values=keep_values)
 
     def values(self, name: str) -> Array:
         """Return the values of an array that was tracked with ``keep_values``."""
@@ -106,7 +102,8 @@ class Store(LineageStore):
     def _values(self) -> KeptValues:
         values = self._path / VALUES if self._path else None
         self.flush()
-        return KnownValues(self.session, self._keeper, values)
+        held = partial(held_values, self.recorder)
+        return KnownValues(held, self._keeper, values)
 
     # asking like a person who debugs
 
@@ -215,8 +212,8 @@ class Waiting:
     It knows nothing of the store, so a store that nobody holds any more can still be closed.
     """
 
-    def __init__(self, session: Session, values: Path | None) -> None:
-        self._session = session
+    def __init__(self, recorder: StoreRecorder, values: Path | None) -> None:
+        self._recorder = recorder
         self._values = values
         self.frames: Tracker | None = None
 
@@ -226,68 +223,22 @@ class Waiting:
         from dslog.capture.spark.tracked_frame import track_frame  # noqa: PLC0415
 
         if self.frames is None:
-            self.frames = Tracker(self._session, self._values)
+            self.frames = Tracker(self._recorder, self._values)
         return track_frame(self.frames, frame, name, keep_values=keep_values)
 
     def flush(self) -> None:
         """Compute the lineage of frames and commit everything."""
         if self.frames is not None:
             self.frames.flush()
-        self._session.flush()
+        self._recorder.flush()
 
     def close(self) -> None:
         """Commit everything; from here on, results of what was tracked are plain."""
         try:
-            if self.frames is not None and not self._session.closed:
+            if self.frames is not None and not self._recorder.closed:
                 self.frames.flush()
         finally:
-            self._session.close()
-
-
-class CompleteCatalog:
-    """A catalog that commits what waits before it is read or written."""
-
-    def __init__(self, catalog: SqliteCatalog, flush: Callable[[], None]) -> None:
-        self._catalog = catalog
-        self._flush = flush
-        self._thread = threading.local()
-
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        """Begin to write; inside, nothing is committed in between."""
-        with self._still(), self._catalog.transaction() as transaction:
-            yield transaction
-
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Let reads see one state; inside, nothing is committed in between."""
-        with self._still(), self._catalog.snapshot():
-            yield
-
-    def close(self) -> None:
-        """Let go of the database; what waits was committed before."""
-        self._catalog.close()
-
-    def __getattr__(self, name: str) -> Any:
-        if not self._is_still:
-            self._flush()
-        return getattr(self._catalog, name)
-
-    @property
-    def _is_still(self) -> bool:
-        return getattr(self._thread, "still", False)
-
-    @contextmanager
-    def _still(self) -> Iterator[None]:
-        """Commit what waits, and then nothing more from this thread until the block ends."""
-        before = self._is_still
-        if not before:
-            self._flush()
-        self._thread.still = True
-        try:
-            yield
-        finally:
-            self._thread.still = before
+            self._recorder.close()
 
 
 def open_store(

@@ -1,12 +1,13 @@
-"""The values that the verbs can look at.
+"""Values of arrays and tables: those that are kept in the store, and those that a program holds.
 
-Those kept in the store, arrays as ``.npy`` and tables as Parquet, and those of tracked arrays that
-the program still holds and that were not written to since.
+Kept are arrays as ``.npy`` files and tables as Parquet, by name, in the folder ``values`` of the
+store; never pickled, so arrays of Python objects are passed over. A store in memory keeps them in
+memory. Held are tracked arrays that the program has not let go of, nor written to since.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
@@ -17,17 +18,65 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dslog.capture.numpy.memory import Tracked, plain_of, settled_node
-from dslog.capture.recorder import Keeper, Session
 from dslog.cells.cellset import CellSet
+from dslog.errors import NotFoundError, did_you_mean
 from dslog.types import I64, Array
+
+
+class Keeper:
+    """Saves and loads values by the array's name."""
+
+    def __init__(self, directory: Path | None) -> None:
+        self._directory = directory
+        self._memory: dict[str, Array] = {}
+
+    def save(self, name: str, values: Array) -> None:
+        """Keep the values of an array."""
+        if values.dtype.hasobject:
+            return
+        if self._directory is None:
+            self._memory[name] = values
+            return
+        self._directory.mkdir(exist_ok=True)
+        path = self._path(self._directory, name)
+        draft = path.with_suffix(".tmp")
+        with draft.open("wb") as file:
+            np.save(file, values, allow_pickle=False)
+        draft.replace(path)
+
+    def load(self, name: str) -> Array:
+        """Return the values of an array, or raise if they were not kept."""
+        found = self.find(name)
+        if found is None:
+            hint = did_you_mean(name, self._names())
+            raise NotFoundError(
+                f"no values of {name!r} are kept: track with keep_values=True to keep them.{hint}"
+            )
+        return found
+
+    def find(self, name: str) -> Array | None:
+        """Return the values of an array, or None if they were not kept."""
+        if self._directory is None:
+            return self._memory.get(name)
+        path = self._path(self._directory, name)
+        return np.load(path, allow_pickle=False) if path.exists() else None
+
+    def _names(self) -> list[str]:
+        if self._directory is None:
+            return list(self._memory)
+        return [path.stem for path in self._directory.glob("*.npy")]
+
+    def _path(self, directory: Path, name: str) -> Path:
+        return directory / f"{quote(name, safe='')}.npy"
 
 
 class KnownValues:
     """Values by the array's name; see :class:`dslog.questions.history.KeptValues`."""
 
-    def __init__(self, session: Session, keeper: Keeper, directory: Path | None) -> None:
-        self._session = session
+    def __init__(
+        self, held: Callable[[], dict[str, Array]], keeper: Keeper, directory: Path | None
+    ) -> None:
+        self._find_held = held
         self._keeper = keeper
         self._directory = directory
 
@@ -56,12 +105,7 @@ class KnownValues:
     @cached_property
     def _held(self) -> dict[str, Array]:
         """Arrays that the program holds, as they are now."""
-        found = {}
-        for array in self._session.alive:
-            node = settled_node(array) if isinstance(array, Tracked) else None
-            if isinstance(array, Tracked) and node is not None and node.stored:
-                found[node.name] = plain_of(array)
-        return found
+        return self._find_held()
 
     def _table(self, name: str) -> KeptTable | None:
         if self._directory is None:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dslog.algebra.equal import same_lineages
-from dslog.lineage.lineage import Lineage
-from dslog.lineage.packed import INLINE_ROWS, unpack
+from dslog.lineage.lineage import INLINE_ROWS, Lineage
+from dslog.lineage.packed import unpack
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, Refused
 from dslog.reuse.key import (

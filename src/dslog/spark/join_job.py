@@ -23,7 +23,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -60,13 +60,12 @@ from dslog.spark.join_task import (
     share_batches,
 )
 from dslog.spark.part_files import LargeLineage, Unit
+from dslog.spark.spark_cost import SparkCost
 from dslog.spark.spread_cells import BoxFile, Scratch, SpreadCells
 from dslog.types import I64, Shape
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_BROADCAST = 32 << 20
 
 
 class How(StrEnum):
@@ -94,7 +93,7 @@ class Limits:
     spark_rows: int = 4_000_000
     collect_rows: int = 1_000_000
     partition_rows: int = 1 << 21
-    broadcast: int = _BROADCAST
+    broadcast: int = field(default_factory=lambda: SparkCost.current().broadcast_bytes)
 
     @classmethod
     def from_config(cls, config: Config) -> Limits:
@@ -120,13 +119,6 @@ def plan_step(engine: str, rows: int, *, loaded: bool, asked: int | None, limits
     if loaded:
         return How.SHARE
     return How.SCAN if asked is not None and asked <= limits.broadcast else How.EXCHANGE
-
-
-UNIT_ROWS = 1 << 20
-_BITS = 256 << 20  # bytes of bitmaps that all tasks together may send to the driver
-_MOST_BITS = 1 << 28  # cells of an array whose results may be bits
-_FEW_CELLS = 1 << 19
-_RANGE_BOXES = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -158,7 +150,14 @@ class SparkJoins:
         plan = self._sink(shape, sum(unit.rows for unit in units), len(units))
         shapes = replace(large, parts=())
         scratch = Scratch(self.root)
-        job = ScanJob(shapes, tuple(units), Asked.of(cells), back, plan(scratch.path), UNIT_ROWS)
+        job = ScanJob(
+            shapes,
+            tuple(units),
+            Asked.of(cells),
+            back,
+            plan(scratch.path),
+            SparkCost.current().unit_rows,
+        )
         outcome = self._map(len(units), partial(scan_batches, job=job), scratch, shape)
         return self._followed(outcome, shape, exact=cells.exact and large.exact)
 
@@ -186,7 +185,7 @@ class SparkJoins:
             (large.out_shape, large.in_shape) if back else (large.in_shape, large.out_shape)
         )
         rows = sum(unit.rows for unit in units)
-        parts = math.ceil(max(rows, spread.num_boxes) / _RANGE_BOXES)
+        parts = math.ceil(max(rows, spread.num_boxes) / SparkCost.current().range_boxes)
         ranges = _even_ranges(asked, max(parts, cores(self.session())))
         plan = self._sink(shape, rows, ranges.parts)
         shapes = replace(large, parts=())
@@ -214,7 +213,9 @@ class SparkJoins:
 
     def merge(self, cells: SpreadCells) -> Cells:
         """Merge boxes range by range; they come to the driver if few are left."""
-        ranges = _sampled_ranges(cells, math.ceil(cells.num_boxes / _RANGE_BOXES))
+        ranges = _sampled_ranges(
+            cells, math.ceil(cells.num_boxes / SparkCost.current().range_boxes)
+        )
         slices = cells.slices()
         inline = self.limits.collect_rows // ranges.parts
         scratch = Scratch(self.root)
@@ -247,8 +248,13 @@ class SparkJoins:
         """Choose between bits and boxes for up to ``most`` result boxes over an array."""
         cells = math.prod(shape)
         workers = min(tasks, cores(self.session()))
-        fits = cells <= _MOST_BITS and workers * cells // 8 <= _BITS
-        dense = fits and (cells <= _FEW_CELLS or most * 16 * len(shape) > cells // 8)
+        fits = (
+            cells <= SparkCost.current().bits_cells
+            and workers * cells // 8 <= SparkCost.current().bits_bytes
+        )
+        dense = fits and (
+            cells <= SparkCost.current().few_cells or most * 16 * len(shape) > cells // 8
+        )
         inline = self.limits.collect_rows // max(workers, 1)
         return lambda directory: SinkPlan(shape, dense, inline, directory)
 
@@ -320,10 +326,6 @@ def _sampled_ranges(cells: SpreadCells, parts: int) -> Ranges:
     return Ranges(axis, np.unique(sample[at]).astype(np.int64))
 
 
-_FILES = 256  # footers that the driver reads to tell how much a query would scan
-_BOXES = 1 << 16  # boxes that files and row groups are ruled out by, one by one
-
-
 @dataclass(frozen=True)
 class SharedLineage:
     """A Lineage in memory whose steps run on Spark, because the caller wants that."""
@@ -369,11 +371,13 @@ class LargeFollower:
 
     def _units(self, cells: CellSet, *, backward: bool) -> list[Unit]:
         boxes = cells.boxes
-        if len(boxes) > _BOXES:
+        if len(boxes) > SparkCost.current().ruling_boxes:
             boxes = bounds(boxes)[None]
         met = self.large.parts_met(boxes, backward=backward)
-        footers = len(met) <= _FILES
-        return self.large.units_met(boxes, backward=backward, most=UNIT_ROWS, footers=footers)
+        footers = len(met) <= SparkCost.current().footers
+        return self.large.units_met(
+            boxes, backward=backward, most=SparkCost.current().unit_rows, footers=footers
+        )
 
     def _whole_files(self) -> list[Unit]:
         return [Unit(part.path, part.levels, (), part.rows) for part in self.large.parts]

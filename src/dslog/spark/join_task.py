@@ -26,10 +26,10 @@ from dslog.lineage.factor import whole
 from dslog.lineage.lineage import Lineage
 from dslog.spark.kernels import set_bits
 from dslog.spark.part_files import LargeLineage, Unit, dump_table, load_table
+from dslog.spark.spark_cost import SparkCost
 from dslog.types import I64, U8, Shape
 
 CHUNK = 1 << 16  # bytes of a bitmap that travel together; empty ones stay at home
-_HOLD = 1 << 20  # boxes held before they are merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ class Sink:
             return
         self._held.append(boxes)
         self._count += len(boxes)
-        if self._count > _HOLD:
+        if self._count > SparkCost.current().held_boxes:
             self._merge()
-            if self._count > _HOLD // 2:
+            if self._count > SparkCost.current().held_boxes // 2:
                 self._spill()
 
     def results(self) -> Iterator[Result]:
@@ -151,7 +151,6 @@ _RESULTS = pa.schema(
 BLOCKS = "part int, kind tinyint, data binary"
 _BLOCKS = pa.schema([("part", pa.int32()), ("kind", pa.int8()), ("data", pa.binary())])
 ROWS, BOXES = 0, 1
-_CUT_ROWS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -382,7 +381,9 @@ def _cut_unit(job: CutJob, unit: Unit) -> Iterator[tuple[int, int, bytes]]:
     assert job.large is not None  # noqa: S101 (there are units only if there is a lineage)
     large, axis = job.large, job.ranges.axis
     everything = CellSet.full(large.out_shape if job.backward else large.in_shape).boxes
-    for some in large.pruned(unit, everything, backward=job.backward, most=_CUT_ROWS):
+    for some in large.pruned(
+        unit, everything, backward=job.backward, most=SparkCost.current().cut_rows
+    ):
         table = large.lineage_of([some]).terms[0][0].table
         lo, hi = table.bounds[:2] if job.backward else table.bounds[2:]
         item, part = job.ranges.spans(lo[:, axis], hi[:, axis])

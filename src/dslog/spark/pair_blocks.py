@@ -28,6 +28,7 @@ from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.lineage.table import Table, concat
 from dslog.relation.relation import column_names
 from dslog.spark.kernels import increasing, unpack
+from dslog.spark.spark_cost import SparkCost
 from dslog.types import I64
 
 _LIMIT = 1 << 62
@@ -114,9 +115,6 @@ def sort_keys(keys: I64) -> I64:
 
 
 KEYS, ROWS = 0, 1
-_BLOCK = 1 << 17  # numbers in a block; Spark copies a record several times, so keep it modest
-_WINDOW = 1 << 12
-_GAIN = 4  # pairs that a compressed row must stand for to travel as one
 
 
 @dataclass(frozen=True)
@@ -200,12 +198,16 @@ def _combined(keys: I64, split: Split) -> Table | None:
     n = len(keys)
     if n < max(split.combine, 1) or not split.packing.sizes:
         return None
-    for start in (0, (n - _WINDOW) // 2) if n > 2 * _WINDOW else (0,):
-        window = keys[start : start + _WINDOW]
-        if len(split.compress(window)) * _GAIN > len(window):
+    for start in (
+        (0, (n - SparkCost.current().window_pairs) // 2)
+        if n > 2 * SparkCost.current().window_pairs
+        else (0,)
+    ):
+        window = keys[start : start + SparkCost.current().window_pairs]
+        if len(split.compress(window)) * SparkCost.current().travel_gain > len(window):
             return None
     table = split.compress(keys)
-    return table if len(table) * _GAIN <= n else None
+    return table if len(table) * SparkCost.current().travel_gain <= n else None
 
 
 def _cut_rows(table: Table, split: Split) -> Table:
@@ -230,7 +232,7 @@ def _cut_rows(table: Table, split: Split) -> Table:
 def _slices(rows: I64, position: I64, kind: int, split: Split) -> Iterator[Block]:
     bounds = np.array(split.bounds, np.int64)
     ends = [0, *np.searchsorted(position, bounds, "left").tolist(), len(rows)]
-    most = max(_BLOCK // max(rows.shape[1], 1), 1)
+    most = max(SparkCost.current().block_numbers // max(rows.shape[1], 1), 1)
     for part in range(split.parts):
         for start in range(ends[part], ends[part + 1], most):
             stop = min(start + most, ends[part + 1])

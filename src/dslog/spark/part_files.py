@@ -35,11 +35,10 @@ from dslog.lineage.interval_index import IntervalIndex
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
 from dslog.spark.kernels import any_overlap
+from dslog.spark.spark_cost import SparkCost
 from dslog.types import I64, Shape
 
 Bounds = tuple[tuple[int, int], ...]
-
-ROW_GROUP = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def write_part(table: Table, out_shape: Shape, in_shape: Shape, directory: Path)
         compression="zstd",
         use_dictionary=False,
         column_encoding={name: _encoding(blob.column(name)) for name in blob.column_names},
-        row_group_size=ROW_GROUP,
+        row_group_size=SparkCost.current().group_rows,
         store_schema=False,
         write_page_checksum=True,
     )

@@ -29,6 +29,7 @@ from dslog.lineage.factor import Factor, Term
 from dslog.lineage.table import Table, axis_columns, concat
 from dslog.spark.job import cores
 from dslog.spark.part_files import Part, read_part, rows_of
+from dslog.spark.spark_cost import SparkCost
 from dslog.types import Shape
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ if TYPE_CHECKING:
 
 Group = tuple[int, ...]  # axes: output j is j, input i is l + i
 _FILES = pa.schema([("name", pa.string()), ("levels", pa.int64())])
-_HEAD = 1 << 13  # rows on which factors are tried first
-_NEAR = 0.8  # of the product that the count of two axes together reaches if they are independent
 _ROUNDING = 1e-6
-_TASKS = 4  # per core
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ def _may_factor(rows: Rows) -> bool:
     path = rows.root / part.name
     blob = pq.ParquetFile(path, page_checksum_verification=True).read_row_group(0)
     table = rows_of(blob, len(rows.out_shape), len(rows.in_shape), part.levels)
-    return may_factor(table.take(slice(0, _HEAD)).unfold())
+    return may_factor(table.take(slice(0, SparkCost.current().head_rows)).unfold())
 
 
 def _plain_rows(rows: Rows, session: SparkSession) -> DataFrame:
@@ -100,7 +98,7 @@ def _plain_rows(rows: Rows, session: SparkSession) -> DataFrame:
     files = pa.table(
         {"name": [p.name for p in rows.parts], "levels": [p.levels for p in rows.parts]}, _FILES
     )
-    tasks = min(len(rows.parts), _TASKS * cores(session))
+    tasks = min(len(rows.parts), SparkCost.current().tasks_per_core * cores(session))
     listed = session.createDataFrame(files).repartition(max(tasks, 1))
     frame = listed.mapInArrow(partial(_read_rows, root=rows.root, num_out=l, num_in=m), schema)
     if rows.loose:
@@ -170,7 +168,7 @@ def _independent(frame: DataFrame, l: int, m: int) -> list[Group]:
 def _depend(found: Row, x: int, y: int, l: int) -> bool:
     if x < l <= y and found[f"r{x}_{y}"]:
         return True
-    return bool(found[f"n{x}_{y}"] < _NEAR * found[f"n{x}"] * found[f"n{y}"])
+    return bool(found[f"n{x}_{y}"] < SparkCost.current().near * found[f"n{x}"] * found[f"n{y}"])
 
 
 def _names_of(axis: int, l: int) -> list[str]:

@@ -65,15 +65,11 @@ from dslog.spark.part_files import (
 )
 from dslog.spark.product_job import Rows, product_of
 from dslog.spark.relation_frame import explained, pack_frame
+from dslog.spark.spark_cost import SparkCost
 from dslog.types import I64
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_MOST_PARTITIONS = 1 << 16
-_UNEVEN = 1.5  # times its share that a partition may get for the sake of a good place to cut
-_SMALL = 1 << 18  # pairs of a partition that is not worth making smaller
-_UNITS = 8  # units that a chunk should hold
 
 
 @dataclass(frozen=True)
@@ -99,7 +95,7 @@ def partitions_for(rows: int, pairs: int, cores: int) -> int:
     (1, 250)
     """
     enough = min(cores, rows // (1 << 18))
-    return min(max(math.ceil(rows / pairs), enough, 1), _MOST_PARTITIONS)
+    return min(max(math.ceil(rows / pairs), enough, 1), SparkCost.current().most_partitions)
 
 
 def plan_split(sample: I64, rows: int, wanted: int, packing: Packing, options: Options) -> Split:
@@ -109,8 +105,12 @@ def plan_split(sample: I64, rows: int, wanted: int, packing: Packing, options: O
         rounded = _bounds(sample, wanted, stride)
         units = int(sample[-1] // stride - sample[0] // stride) + 1 if len(sample) else 1
         largest = _largest(sample, rounded) * rows / max(len(sample), 1)
-        even = largest <= max(_UNEVEN * rows / wanted, _SMALL)
-        if even and rows <= max(units * options.chunk / _UNITS, _SMALL):
+        even = largest <= max(
+            SparkCost.current().uneven * rows / wanted, SparkCost.current().small_pairs
+        )
+        if even and rows <= max(
+            units * options.chunk / SparkCost.current().chunk_units, SparkCost.current().small_pairs
+        ):
             bounds, unit = rounded, stride
             break
     if options.partitions is None:
@@ -137,11 +137,6 @@ def _largest(sample: I64, bounds: I64) -> int:
     return int(np.diff(ends).max())
 
 
-_ENDS = 64  # rows at either end that are taken when far too many reach the border
-_GAIN = 4
-_MANY = 1 << 10
-
-
 def split_seam(table: Table, split: Split, part: int, most: int) -> tuple[Table, Table]:
     """Return a plain table's inner rows and its seam, the rows that a neighbour could continue.
 
@@ -162,7 +157,9 @@ def split_seam(table: Table, split: Split, part: int, most: int) -> tuple[Table,
     if np.count_nonzero(seam) > most:
         ends = np.flatnonzero(seam)
         seam[:] = False
-        seam[ends[:_ENDS]] = seam[ends[-_ENDS:]] = True
+        seam[ends[: SparkCost.current().end_rows]] = seam[ends[-SparkCost.current().end_rows :]] = (
+            True
+        )
     return table.take(~seam), table.take(seam)
 
 
@@ -173,10 +170,10 @@ def join_seams(seams: Sequence[Table]) -> Table:
 
 def fold_rows(table: Table) -> Table:
     """Fold a long table if that leaves a fraction of its rows, in order of the first output."""
-    if len(table) < _MANY:
+    if len(table) < SparkCost.current().many_rows:
         return table
     folded = fold(table)
-    if len(folded) * _GAIN > len(table):
+    if len(folded) * SparkCost.current().fold_gain > len(table):
         return table
     if folded.num_out == 0:
         return folded
@@ -265,10 +262,6 @@ def _piece(gathered: Gathered, part: int, job: PieceJob) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=_PIECES)
 
 
-_SAMPLE = 1 << 14  # pairs of the sample: partitions end up equal within a few percent
-_ONE_IN = 1 << 10
-
-
 @dataclass(frozen=True)
 class _Pieces:
     """What the partitions gave: rows that came to the driver, seams joined, and files."""
@@ -349,11 +342,16 @@ def _plan(
     keys: DataFrame, packing: Packing, session: SparkSession, options: Options
 ) -> tuple[Split, int]:
     """Choose the partitions from a sample; return the split and about how many pairs there are."""
-    one_in = 1 if options.partitions else _ONE_IN
+    one_in = 1 if options.partitions else SparkCost.current().sample_one_in
     columns = ", ".join(keys.columns)
     hashed = keys.selectExpr("k0", f"xxhash64({columns}) as h")
     with shown(session, "sampling"):
-        picked = hashed.where(f"h & {one_in - 1}L = 0").orderBy("h").limit(_SAMPLE).toArrow()
+        picked = (
+            hashed.where(f"h & {one_in - 1}L = 0")
+            .orderBy("h")
+            .limit(SparkCost.current().sample_pairs)
+            .toArrow()
+        )
     rows = _estimate(picked.column("h").to_numpy(), one_in)
     wanted = options.partitions or partitions_for(rows, options.pairs, cores(session))
     sample = np.sort(picked.column("k0").to_numpy())
@@ -363,7 +361,7 @@ def _plan(
 
 def _estimate(hashes: np.ndarray[tuple[int], np.dtype[np.int64]], one_in: int) -> int:
     """About how many pairs there are, from the least hashes of one in so many of them."""
-    if len(hashes) < _SAMPLE:
+    if len(hashes) < SparkCost.current().sample_pairs:
         return len(hashes) * one_in
     share = (float(hashes.max()) + 2.0**63) / 2.0**64
     return int(len(hashes) * one_in / share)

@@ -20,13 +20,11 @@ from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, Followed
 from dslog.query.plan import Direction
 from dslog.spark.join_task import BoxSlice, read_boxes, write_boxes
+from dslog.spark.spark_cost import SparkCost
 from dslog.types import I64, Shape
 
 if TYPE_CHECKING:
     from dslog.spark.join_job import SparkJoins
-
-_SLICE = 1 << 18
-_MOST_BYTES = 2 << 30  # boxes, or a bitmap, that one process may hold as the result of a query
 
 
 class Scratch:
@@ -99,7 +97,7 @@ class SpreadCells:
     def gather(self) -> CellSet:
         """Bring the cells here."""
         size = min(16 * max(len(self.shape), 1) * self.num_boxes, math.prod(self.shape))
-        if size > _MOST_BYTES:
+        if size > SparkCost.current().result_bytes:
             raise EngineError(
                 f"the result has {self.num_boxes:,} boxes in an array of shape {self.shape}: too "
                 f"many for one process. Ask for fewer cells, or for an array with fewer cells"
@@ -110,9 +108,9 @@ class SpreadCells:
     def slices(self) -> list[BoxSlice]:
         """Cut the files into what a task reads at a time."""
         return [
-            BoxSlice(file.path, start, min(start + _SLICE, file.boxes))
+            BoxSlice(file.path, start, min(start + SparkCost.current().slice_boxes, file.boxes))
             for file in self.files
-            for start in range(0, file.boxes, _SLICE)
+            for start in range(0, file.boxes, SparkCost.current().slice_boxes)
         ]
 
     def _read(self) -> Iterator[I64]:

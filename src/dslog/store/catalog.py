@@ -6,7 +6,7 @@ which speak of names and records, never of SQL.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -196,6 +196,14 @@ class Catalog(Protocol):
 
     def require_writable(self) -> None:
         """Raise a StoreError unless a transaction could begin: before work that would be lost."""
+        ...
+
+    def before_use(self, commit_pending: Callable[[], None]) -> None:
+        """Have what waits to be written committed before the catalog is read or written."""
+        ...
+
+    def still(self) -> AbstractContextManager[None]:
+        """Read inside a ``with`` block without committing what waits."""
         ...
 
     def state(self) -> object:

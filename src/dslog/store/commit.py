@@ -1,13 +1,8 @@
-"""Registering lineage: captures are read and files written first, the catalog comes last.
+"""The one way into a store: files are written first, the catalog comes last.
 
-Everything a call adds becomes visible in one transaction. Whatever fails on the way, a capture
-that raises or a full disk, leaves the store as it was.
-
-Many operations in one commit, for captures that register every call they see.
-
-One commit per operation costs more than a numpy call does. A batch writes the files of all its
-operations first and commits the catalog rows of all of them last, in one transaction: each
-operation is there as a whole or not at all, and so is the batch.
+Everything that a commit adds becomes visible in one transaction: one registered call, or many that
+a recorder saw. Whatever fails on the way, a capture that raises or a full disk, leaves the store as
+it was, and the files that were written go again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,67 +15,222 @@ from typing import Protocol
 
 from dslog.errors import CaptureError, StoreError
 from dslog.lineage.lineage import Lineage
-from dslog.store.catalog import ArrayInfo, Body, Catalog, Operation, Pair, Signature, Transaction
+from dslog.store.catalog import ArrayInfo, Body, Catalog, Operation, Pair, Transaction
 from dslog.store.files import Files, Stored, read_body, write_body
 from dslog.store.hooks import Answer, Observation, ReadCapture, Request, Reuse
 from dslog.types import Shape
 
+Learn = Callable[[tuple[int | None, ...], Transaction], None]
+"""Called in the transaction that stores a draft, with the numbers of its bodies."""
+
+
+class Named(Protocol):
+    """An array that an operation names; a new one may have to give way to another of its name."""
+
+    name: str
+
+    @property
+    def shape(self) -> Shape:
+        """The array's shape."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
-class Registrar:
-    """Takes lineage into a store."""
+class Draft:
+    """An operation that is to be stored: lineage per (output, input) pair, outputs outermost.
+
+    ``answer`` is what stood in for a capture, ``learn`` what is to be told of the captured lineage.
+    """
+
+    name: str
+    inputs: Sequence[Named | ArrayInfo]
+    outputs: Sequence[Named | ArrayInfo]
+    lineages: Sequence[Stored | None]
+    args: Mapping[str, object]
+    answer: Answer | None = None
+    learn: Learn | None = None
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Every (output, input) pair, outputs outermost, under the names of the moment."""
+        ins, outs = (
+            [ArrayInfo(array.name, array.shape) for array in side]
+            for side in (self.inputs, self.outputs)
+        )
+        return [Pair(out, in_) for out in outs for in_ in ins]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Writes to one store."""
 
     catalog: Catalog
     files: Files
-    read_capture: ReadCapture
-    reuse: Reuse
 
-    def add_lineage(self, pair: Pair, capture: object, engine: str) -> int:
-        """Store lineage for one pair, without an operation, and return its body's number.
+    def lineage(self, pair: Pair, lineage: Stored) -> int:
+        """Store lineage of one pair, without an operation, and return its body's number.
 
         The same lineage again changes nothing; another one for the same pair is united with it.
         """
-        self.catalog.require_writable()
-        lineage = self.read_capture(capture, pair, self.files, engine)
         with ExitStack() as cleanup:
-            body = self._stage(lineage, pair, cleanup)
+            body = self._stage(pair, lineage, cleanup)
             with self.catalog.transaction() as transaction:
                 stored = self.catalog.lineages(pair.out.name, pair.in_.name)
-                number = self._commit_body(body, transaction)
+                number = self._add_body(body, transaction)
                 if not any(info.op is None and info.body == number for info in stored):
                     transaction.add_lineage(pair.out.name, pair.in_.name, None, number)
         self._settle([body], [number])
         return number
 
-    def add_operation(self, request: Request) -> Operation:
-        """Store an operation with the lineage of all its pairs."""
-        self.catalog.require_writable()
-        answer = self._answer(request)
-        started = perf_counter()
-        lineages = answer.lineages if answer else self._capture(request)
-        seconds = perf_counter() - started
+    def operations(
+        self,
+        drafts: Sequence[Draft],
+        new: Sequence[Named] = (),
+        fresh: Callable[[Named, Shape], str] | None = None,
+    ) -> list[Operation]:
+        """Define new arrays, store operations on them, and return these.
+
+        When somebody else took the name of a new array meanwhile, for one of some shape, ``fresh``
+        gives it another name, inside the transaction, where names can't be taken any more; or the
+        same, to go on with the array that is there.
+        """
+        stored: list[Operation] = []
+        settled: list[tuple[Body | int | None, int | None]] = []
         with ExitStack() as cleanup:
-            bodies = [
-                None if lineage is None else self._stage(lineage, pair, cleanup)
-                for pair, lineage in zip(request.pairs, lineages, strict=True)
+            staged = [
+                [
+                    None if lineage is None else self._stage(pair, lineage, cleanup)
+                    for pair, lineage in zip(draft.pairs, draft.lineages, strict=True)
+                ]
+                for draft in drafts
             ]
             with self.catalog.transaction() as transaction:
-                operation = self._operation(request, answer, bodies)
-                number = transaction.add_operation(operation)
-                numbers = self._commit_pairs(request.pairs, bodies, number, transaction)
-                if answer is not None:
-                    _count(answer, transaction)
-                elif request.reuse is not False:
-                    seen = Observation(request, tuple(lineages), tuple(numbers), seconds)
-                    self.reuse.learn(seen, self.catalog, transaction)
-        self._settle(bodies, numbers)
-        return replace(operation, id=number)
+                for array in new:
+                    if not self._is_there(array, fresh):
+                        transaction.add_array(array.name, array.shape)
+                for draft, bodies in zip(drafts, staged, strict=True):
+                    operation, numbers = self._add(draft, bodies, transaction)
+                    stored.append(operation)
+                    settled += zip(bodies, numbers, strict=True)
+        self._settle(*zip(*settled, strict=True)) if settled else None
+        return stored
+
+    def _is_there(self, array: Named, fresh: Callable[[Named, Shape], str] | None) -> bool:
+        """Whether a new array is one that is there; else its name is free from now on."""
+        while fresh is not None and (shape := self.catalog.shape(array.name)) is not None:
+            name = fresh(array, shape)
+            if name == array.name:
+                return True
+            array.name = name
+        return False
+
+    def _add(
+        self, draft: Draft, bodies: Sequence[Body | int | None], transaction: Transaction
+    ) -> tuple[Operation, tuple[int | None, ...]]:
+        """Write the rows of one operation."""
+        now, answer = datetime.now(UTC), draft.answer
+        operation = Operation(
+            id=0,
+            name=draft.name,
+            inputs=tuple(array.name for array in draft.inputs),
+            outputs=tuple(array.name for array in draft.outputs),
+            args=draft.args,
+            reused=answer.reused if answer else None,
+            exact=all(self._is_exact(body) for body in bodies),
+            created=now.replace(microsecond=now.microsecond // 1000 * 1000),
+            predicted=answer is not None and answer.predicted,
+        )
+        operation = replace(operation, id=transaction.add_operation(operation))
+        numbers: list[int | None] = []
+        for pair, body in zip(draft.pairs, bodies, strict=True):
+            number = None if body is None else self._add_body(body, transaction)
+            if number is not None:
+                transaction.add_lineage(pair.out.name, pair.in_.name, operation.id, number)
+            numbers.append(number)
+        if answer is not None:
+            self._count(answer, transaction)
+        if draft.learn is not None:
+            draft.learn(tuple(numbers), transaction)
+        return operation, tuple(numbers)
+
+    def _stage(self, pair: Pair, lineage: Stored, cleanup: ExitStack) -> Body | int:
+        """Write a lineage's files; they go again if the commit fails."""
+        body = write_body(lineage, pair, self.files)
+        if isinstance(body, Body):
+            cleanup.enter_context(self.files.removed_on_error([file.name for file in body.files]))
+        return body
+
+    def _add_body(self, body: Body | int, transaction: Transaction) -> int:
+        if isinstance(body, int):
+            return body
+        self.files.require(body.files)
+        same = self.catalog.find_body(body)
+        return transaction.add_body(body) if same is None else same
+
+    def _settle(self, bodies: Sequence[Body | int | None], numbers: Sequence[int | None]) -> None:
+        """Move files of lineage that turned out to be stored already over the stored ones.
+
+        They hold the same bytes, unless the stored ones were damaged: then this repairs them.
+        """
+        for body, number in zip(bodies, numbers, strict=True):
+            if isinstance(body, Body) and body.files and number is not None:
+                self.files.move(body.files, self.catalog.body(number).files)
+
+    def _is_exact(self, body: Body | int | None) -> bool:
+        content = self.catalog.body(body) if isinstance(body, int) else body
+        return content is None or content.exact
+
+    def _count(self, answer: Answer, transaction: Transaction) -> None:
+        if answer.new is not None:
+            transaction.put_signature(answer.new)
+        if answer.key is not None:
+            transaction.count_hit(answer.reused, answer.key, answer.saved)
+
+
+@dataclass(frozen=True, slots=True)
+class Registrar:
+    """Takes what a user registers: lineage answered by reuse, or read from a capture."""
+
+    commit: Commit
+    read_capture: ReadCapture
+    reuse: Reuse
+
+    def add_lineage(self, pair: Pair, capture: object, engine: str) -> int:
+        """Store lineage for one pair and return its body's number."""
+        self.commit.catalog.require_writable()
+        return self.commit.lineage(
+            pair, self.read_capture(capture, pair, self.commit.files, engine)
+        )
+
+    def add_operation(self, request: Request) -> Operation:
+        """Store an operation with the lineage of all its pairs."""
+        catalog = self.commit.catalog
+        catalog.require_writable()
+        answer = self._answer(request)
+        started = perf_counter()
+        lineages = answer.lineages if answer else tuple(self._capture(request))
+        seconds = perf_counter() - started
+
+        def learn(numbers: tuple[int | None, ...], transaction: Transaction) -> None:
+            seen = Observation(request, lineages, numbers, seconds)
+            self.reuse.learn(seen, catalog, transaction)
+
+        draft = Draft(
+            request.name,
+            request.inputs,
+            request.outputs,
+            lineages,
+            request.args,
+            answer,
+            learn if answer is None and request.reuse is not False else None,
+        )
+        return self.commit.operations([draft])[0]
 
     def _answer(self, request: Request) -> Answer | None:
         if request.reuse is False:
             return None
-        read = partial(read_body, catalog=self.catalog, files=self.files)
-        answer = self.reuse.answer(replace(request, read=read), self.catalog)
+        read = partial(read_body, catalog=self.commit.catalog, files=self.commit.files)
+        answer = self.reuse.answer(replace(request, read=read), self.commit.catalog)
         if answer is not None and len(answer.lineages) != len(request.pairs):
             raise StoreError(
                 f"{answer.reused} answered {len(answer.lineages)} pairs of {request.name!r}, "
@@ -97,74 +247,9 @@ class Registrar:
                 f"for these shapes and arguments: give capture=[...], one per (output, input) pair"
             )
         return [
-            None if capture is None else self.read_capture(capture, pair, self.files, "auto")
+            None if capture is None else self.read_capture(capture, pair, self.commit.files, "auto")
             for pair, capture in zip(request.pairs, request.captures, strict=True)
         ]
-
-    def _stage(self, lineage: Stored, pair: Pair, cleanup: ExitStack) -> Body | int:
-        """Write a lineage's files; they go again if the commit fails."""
-        body = write_body(lineage, pair, self.files)
-        if isinstance(body, Body):
-            cleanup.enter_context(self.files.removed_on_error([file.name for file in body.files]))
-        return body
-
-    def _commit_pairs(
-        self,
-        pairs: Sequence[Pair],
-        bodies: Sequence[Body | int | None],
-        operation: int,
-        transaction: Transaction,
-    ) -> list[int | None]:
-        numbers: list[int | None] = []
-        for pair, body in zip(pairs, bodies, strict=True):
-            number = None if body is None else self._commit_body(body, transaction)
-            if number is not None:
-                transaction.add_lineage(pair.out.name, pair.in_.name, operation, number)
-            numbers.append(number)
-        return numbers
-
-    def _commit_body(self, body: Body | int, transaction: Transaction) -> int:
-        if isinstance(body, int):
-            return body
-        self.files.require(body.files)
-        same = self.catalog.find_body(body)
-        return transaction.add_body(body) if same is None else same
-
-    def _settle(self, bodies: Sequence[Body | int | None], numbers: Sequence[int | None]) -> None:
-        """Move files of lineage that turned out to be stored already over the stored ones.
-
-        They hold the same bytes, unless the stored ones were damaged: then this repairs them.
-        """
-        for body, number in zip(bodies, numbers, strict=True):
-            if isinstance(body, Body) and body.files and number is not None:
-                self.files.move(body.files, self.catalog.body(number).files)
-
-    def _operation(
-        self, request: Request, answer: Answer | None, bodies: Sequence[Body | int | None]
-    ) -> Operation:
-        now = datetime.now(UTC)
-        return Operation(
-            id=0,
-            name=request.name,
-            inputs=tuple(array.name for array in request.inputs),
-            outputs=tuple(array.name for array in request.outputs),
-            args=request.args,
-            reused=answer.reused if answer else None,
-            exact=all(self._is_exact(body) for body in bodies),
-            created=now.replace(microsecond=now.microsecond // 1000 * 1000),
-            predicted=answer is not None and answer.predicted,
-        )
-
-    def _is_exact(self, body: Body | int | None) -> bool:
-        content = self.catalog.body(body) if isinstance(body, int) else body
-        return content is None or content.exact
-
-
-def _count(answer: Answer, transaction: Transaction) -> None:
-    if answer.new is not None:
-        transaction.put_signature(answer.new)
-    if answer.key is not None:
-        transaction.count_hit(answer.reused, answer.key, answer.saved)
 
 
 def read_captures(
@@ -183,119 +268,3 @@ def read_captures(
             f"{len(captures)}. A list holds captures: give index rows as a numpy array"
         )
     return captures
-
-
-class Draft(Protocol):
-    """An array of a batch; one that is new may have to give way to another of the same name."""
-
-    name: str
-
-    @property
-    def shape(self) -> Shape:
-        """The array's shape."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """What answered an operation of a batch in place of a capture.
-
-    ``reused`` names the kind of signature; ``signature`` counts what was answered and saved.
-    """
-
-    reused: str
-    signature: Signature
-
-
-@dataclass(frozen=True, slots=True)
-class BatchCall:
-    """One operation of a batch: lineage per (output, input) pair, outputs outermost.
-
-    It may be in stored form already, in files that somebody else wrote.
-    """
-
-    name: str
-    inputs: Sequence[Draft]
-    outputs: Sequence[Draft]
-    lineages: Sequence[Lineage | Body | None]
-    args: Mapping[str, object]
-    hit: Hit | None = None
-
-    @property
-    def pairs(self) -> list[tuple[Draft, Draft]]:
-        """Every (output, input) pair, outputs outermost."""
-        return [(out, in_) for out in self.outputs for in_ in self.inputs]
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Takes several operations with captured lineage into a store at once."""
-
-    catalog: Catalog
-    files: Files
-
-    def commit(
-        self, new: Sequence[Draft], calls: Sequence[BatchCall], fresh: Callable[[str], str]
-    ) -> None:
-        """Define new arrays and store operations on them, without looking for reuse.
-
-        When somebody else took the name of a new array meanwhile, ``fresh`` gives it another one,
-        inside the transaction, where names can't be taken any more.
-        """
-        with ExitStack() as cleanup:
-            staged = [
-                [self._stage(pair, lineage, cleanup) for pair, lineage in _zip(call)]
-                for call in calls
-            ]
-            with self.catalog.transaction() as transaction:
-                for draft in new:
-                    while self.catalog.shape(draft.name) is not None:
-                        draft.name = fresh(draft.name)
-                    transaction.add_array(draft.name, draft.shape)
-                for call, bodies in zip(calls, staged, strict=True):
-                    self._add(call, bodies, transaction)
-
-    def _stage(
-        self, pair: tuple[Draft, Draft], lineage: Lineage | Body | None, cleanup: ExitStack
-    ) -> Body | None:
-        if lineage is None:
-            return None
-        out, in_ = (ArrayInfo(array.name, array.shape) for array in pair)
-        body = write_body(lineage, Pair(out, in_), self.files)
-        if not isinstance(body, Body):
-            raise StoreError(f"the lineage of {out.name!r} <- {in_.name!r} is no lineage: {body!r}")
-        cleanup.enter_context(self.files.removed_on_error([file.name for file in body.files]))
-        return body
-
-    def _add(
-        self, call: BatchCall, bodies: Sequence[Body | None], transaction: Transaction
-    ) -> None:
-        now = datetime.now(UTC)
-        operation = Operation(
-            id=0,
-            name=call.name,
-            inputs=tuple(array.name for array in call.inputs),
-            outputs=tuple(array.name for array in call.outputs),
-            args=call.args,
-            reused=call.hit.reused if call.hit else None,
-            exact=all(body is None or body.exact for body in bodies),
-            created=now.replace(microsecond=now.microsecond // 1000 * 1000),
-        )
-        number = transaction.add_operation(operation)
-        if call.hit is not None:
-            self._count(call.hit.signature, transaction)
-        for (out, in_), body in zip(call.pairs, bodies, strict=True):
-            if body is not None:
-                self.files.require(body.files)
-                same = None if body.files else self.catalog.find_body(body)
-                content = transaction.add_body(body) if same is None else same
-                transaction.add_lineage(out.name, in_.name, number, content)
-
-    def _count(self, hit: Signature, transaction: Transaction) -> None:
-        if self.catalog.signature(hit.kind, hit.key) is None:
-            transaction.put_signature(replace(hit, hits=0, saved=0.0))
-        transaction.count_hit(hit.kind, hit.key, hit.saved)
-
-
-def _zip(call: BatchCall) -> list[tuple[tuple[Draft, Draft], Lineage | Body | None]]:
-    return list(zip(call.pairs, call.lineages, strict=True))

@@ -26,8 +26,9 @@ from uuid import uuid4
 import pyarrow as pa
 
 from dslog.errors import CorruptError, ShapeError, StoreError
+from dslog.lineage.codec import read_blob, write_blob
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.packed import pack, read_blob, unpack, write_blob
+from dslog.lineage.packed import pack, unpack
 from dslog.spark.part_files import LargeLineage, large_lineage, rows_of, table_bounds
 from dslog.store.catalog import (
     Body,

@@ -25,7 +25,7 @@ from dslog.store.catalog import (
     Signature,
     find_array,
 )
-from dslog.store.commit import Registrar, read_captures
+from dslog.store.commit import Commit, Registrar, read_captures
 from dslog.store.engines import Engines, LineageCache, Planner, check_engine
 from dslog.store.files import CATALOG, FILES, Files, StoredLineage, TemporaryFiles, locate
 from dslog.store.hooks import NoReuse, ReadCapture, Request, Reuse
@@ -59,7 +59,7 @@ class LineageStore:
             self._catalog, self._files, self._cache, spark, writable=location.writable
         )
         reading = self._engines.reading(read_capture)
-        self._registrar = Registrar(self._catalog, self._files, reading, reuse or NoReuse())
+        self._registrar = Registrar(Commit(self._catalog, self._files), reading, reuse or NoReuse())
 
     @property
     def path(self) -> Path | None:

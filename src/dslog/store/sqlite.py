@@ -50,8 +50,30 @@ class Connection:
         self._lock = threading.RLock()
         self._pid = os.getpid()
         self._closed = False
+        self._commit_pending: Callable[[], None] | None = None
+        self._thread = threading.local()
         with _explained(self._label):
             self._db = self._connect()
+
+    def before_use(self, commit_pending: Callable[[], None]) -> None:
+        """Have what waits to be written committed before anything else is read or written."""
+        self._commit_pending = commit_pending
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Leave what waits alone: nothing is committed by this thread until the block ends."""
+        before = getattr(self._thread, "still", False)
+        self._thread.still = True
+        try:
+            yield
+        finally:
+            self._thread.still = before
+
+    def _settle(self) -> None:
+        """Commit what waits; never while the lock is held, for who writes may wait for it."""
+        if self._commit_pending is not None and not getattr(self._thread, "still", False):
+            with self.still():
+                self._commit_pending()
 
     @property
     def _label(self) -> str:
@@ -70,6 +92,7 @@ class Connection:
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
         """Run a statement and return all its rows."""
+        self._settle()
         with self._lock:
             self._check_usable()
             with _explained(self._label):
@@ -91,7 +114,8 @@ class Connection:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Take the write lock; commit when the block ends, roll back when it raises."""
-        with self._lock:
+        self._settle()
+        with self.still(), self._lock:
             self.require_writable()
             with _explained(self._label):
                 patiently(lambda: self._db.execute("BEGIN IMMEDIATE"))
@@ -107,7 +131,8 @@ class Connection:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let all reads of the block see one state, whatever others commit in the meantime."""
-        with self._lock:
+        self._settle()
+        with self.still(), self._lock:
             self._check_usable()
             if self._db.in_transaction:  # of this thread, which holds the lock: it sees one state
                 yield
@@ -244,6 +269,14 @@ class SqliteCatalog:
     def close(self) -> None:
         """Let go of the database."""
         self._db.close()
+
+    def before_use(self, commit_pending: Callable[[], None]) -> None:
+        """Have what waits to be written committed before the catalog is read or written."""
+        self._db.before_use(commit_pending)
+
+    def still(self) -> AbstractContextManager[None]:
+        """Read inside a ``with`` block without committing what waits."""
+        return self._db.still()
 
     def require_writable(self) -> None:
         """Raise a StoreError unless a transaction could begin."""

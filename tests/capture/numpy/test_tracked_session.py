@@ -13,7 +13,8 @@ import pytest
 from tracked_shadow import cell, cells
 
 import dslog
-from dslog.capture import recorder as session_module
+from dslog.capture.capture_cost import CaptureCost
+from dslog.store.commit import Commit
 from dslog.store.sqlite import SqliteTransaction
 
 
@@ -100,9 +101,7 @@ def test_tracking_a_stored_array_goes_on_from_it(tmp_path):
 
 def test_calls_wait_and_are_committed_together(store, monkeypatch):
     commits = []
-    monkeypatch.setattr(
-        session_module.Batch, "commit", _counting(session_module.Batch.commit, commits)
-    )
+    monkeypatch.setattr(Commit, "operations", _counting(Commit.operations, commits))
     x = store.track(np.arange(4.0), "A")
     y = ((x + 1) * 2).sum()
     assert commits == []
@@ -113,18 +112,18 @@ def test_calls_wait_and_are_committed_together(store, monkeypatch):
 
 
 def _counting(commit, commits):
-    def counted(self, new, calls, fresh):
-        commits.append(len(calls))
-        return commit(self, new, calls, fresh)
+    def counted(self, drafts, *rest):
+        commits.append(len(drafts))
+        return commit(self, drafts, *rest)
 
     return counted
 
 
-def test_many_calls_are_committed_on_the_way(store, monkeypatch):
-    monkeypatch.setattr(session_module, "PENDING", 10)
+def test_many_calls_are_committed_on_the_way(store):
     x = store.track(np.arange(2.0), "A")
-    for _ in range(25):
-        x = x + 1
+    with CaptureCost.using(waiting_steps=10):
+        for _ in range(25):
+            x = x + 1
     with dslog.open(store.path, "r") as other:
         assert len(other.operations()) == 20
     x.named("last")
@@ -158,7 +157,7 @@ def test_a_failed_commit_loses_nothing(store, monkeypatch):
     x = store.track(np.arange(3.0), "A")
     y = x + 1
     with monkeypatch.context() as patch:
-        patch.setattr(session_module.Batch, "commit", _fail)
+        patch.setattr(Commit, "operations", _fail)
         with pytest.raises(OSError, match="no space"):
             store.flush()
     assert cell(store, y, (1,), "A") == [(1,)]
@@ -328,3 +327,12 @@ def test_values_are_kept_on_demand(store):
         assert memory.values("A/1").tolist() == [0, 0]
         with pytest.raises(dslog.NotFoundError):
             memory.values("O")
+
+
+def test_two_who_bring_the_same_array_at_once(store):
+    x = store.track(np.arange(4.0), "A")
+    with dslog.open(store.path) as other:
+        y = other.track(np.arange(4.0), "A") + 1
+        assert y.name == "A.add"
+    assert cell(store, x * 2, (1,), "A") == [(1,)]
+    assert [array.name for array in store.arrays()] == ["A", "A.add", "A.multiply"]

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from table_checks import NAMES, check, plain, relation, same_rows
 
 from dslog.capture.spark import row_id as trail_rows
+from dslog.capture.spark.frame_cost import FrameCost
 from dslog.errors import CaptureError
 
 K, X, Y, L = range(4)
@@ -246,16 +247,11 @@ def test_drop_duplicates(store, orders, names, orders_df, rows):
         orders.dropDuplicates(["w"])
 
 
-def test_many_groups(store, spark):
+def test_many_groups(store, spark, choose):
     """More groups than a task takes, in several partitions."""
-    from dslog.capture.spark import row_groups as grouping
-    from dslog.capture.spark import row_id as numbering
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numbering, "PER_BUCKET", 100)
-        patch.setattr(grouping, "BROADCAST", 10)
-        df = spark.range(0, 3000, 1, 3).selectExpr("id", "(id * 7) % 500 as k")
-        frame = store.track(df, "t").groupBy("k").agg(F.sum("id").alias("s"))
-        assert [row.k for row in frame.collect()] == [(i * 7) % 500 for i in range(500)]
-        found = store.backward(frame.name, [(3, 1)], to="t").indices()[:, 0].tolist()
-        assert found == [i for i in range(3000) if i % 500 == 3]
+    choose(FrameCost, bucket_rows=100, broadcast_ids=10)
+    df = spark.range(0, 3000, 1, 3).selectExpr("id", "(id * 7) % 500 as k")
+    frame = store.track(df, "t").groupBy("k").agg(F.sum("id").alias("s"))
+    assert [row.k for row in frame.collect()] == [(i * 7) % 500 for i in range(500)]
+    found = store.backward(frame.name, [(3, 1)], to="t").indices()[:, 0].tolist()
+    assert found == [i for i in range(3000) if i % 500 == 3]

@@ -10,6 +10,7 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 import dslog
 from dslog.capture.spark import row_trace as outlet
+from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.row_pass import compress_function
 
 COUNT = 3000
@@ -60,11 +61,13 @@ def pairs_of(store, out, in_):
 
 
 @pytest.mark.parametrize("per_file", [1 << 20, 500])
-def test_scattered_rows_do_not_come_to_the_driver(files, tmp_path, monkeypatch, crossed, per_file):
+def test_scattered_rows_do_not_come_to_the_driver(
+    files, tmp_path, monkeypatch, crossed, per_file, choose
+):
     """Sorted, filtered, grouped and joined rows, and a window over them: all from part files."""
     values, keys, df = files
     monkeypatch.setenv("DSLOG_COLLECT_ROWS", "40")
-    monkeypatch.setattr(outlet, "PER_FILE", per_file)
+    choose(FrameCost, file_rows=per_file)
     with dslog.open(tmp_path / "store") as store:
         frame = store.track(df, "t")
         ordered = frame.orderBy("v")
@@ -131,5 +134,5 @@ def test_nothing_is_left_behind_when_a_job_fails(files, tmp_path, monkeypatch):
     with dslog.open(tmp_path / "store") as store:
         with pytest.raises(OSError, match="disk full"):
             store.track(df, "t").orderBy("v")
-        root = store.session.files.root
+        root = store.recorder.files.root
         assert not [path for path in root.rglob("*") if path.is_file()]

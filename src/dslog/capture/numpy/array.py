@@ -24,7 +24,7 @@ import numpy as np
 
 from dslog.algebra.affine import identity
 from dslog.capture.numpy.call import Call, Lineages
-from dslog.capture.numpy.dispatch import Job, execute, job_of, job_of_ufunc
+from dslog.capture.numpy.dispatch import call_function, call_ufunc, execute
 from dslog.capture.numpy.handlers import LIKE, NEW, SPECIAL, create, get_item, set_item, ufunc_at
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.memory import (
@@ -40,7 +40,7 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.view import can_be_root
-from dslog.capture.recorder import Session
+from dslog.capture.recorder import Step, StoreRecorder
 from dslog.errors import CaptureError
 
 
@@ -49,7 +49,7 @@ def run_function(kind: type[Tracked], func: Callable[..., Any], args: Any, kwarg
     special = SPECIAL.get(func)
     if special is not None:
         return special(kind, args, kwargs)
-    return execute(job_of(func, args, kwargs), kind)
+    return call_function(kind, func, args, kwargs)
 
 
 def _function(func: Callable[..., Any], *, at: int = 0) -> Any:
@@ -69,7 +69,7 @@ def _own(name: str) -> Any:
     func = getattr(np.ndarray, name)
 
     def method(self: Tracked, *args: Any, **kwargs: Any) -> Any:
-        return execute(Job(f"numpy.ndarray.{name}", func, (self, *args), kwargs), type(self))
+        return execute(type(self), f"numpy.ndarray.{name}", func, (self, *args), kwargs)
 
     method.__name__ = name
     method.__doc__ = f"See ``numpy.ndarray.{name}``."
@@ -155,10 +155,10 @@ class Methods(Tracked):
         if any(issubclass(kind, np.ndarray) for kind in kinds):
             kept = [arg for arg in args if arg is not type(self)]
             if len(kept) < len(args) and not kept and not kwargs:
-                return execute(Job("numpy.ndarray.view", np.ndarray.view, (self,)), type(self))
-            return np.ndarray.view(plain_of(self), *args, **kwargs)
-        job = Job("numpy.ndarray.view", np.ndarray.view, (self, *args), kwargs)
-        return execute(job, type(self))
+                args = ()
+            else:
+                return np.ndarray.view(plain_of(self), *args, **kwargs)
+        return execute(type(self), "numpy.ndarray.view", np.ndarray.view, (self, *args), kwargs)
 
     def fill(self, value: Any) -> None:
         """See ``numpy.ndarray.fill``."""
@@ -174,7 +174,8 @@ class Methods(Tracked):
 
     def byteswap(self, inplace: bool = False) -> Any:  # noqa: FBT002 (numpy's)
         """See ``numpy.ndarray.byteswap``."""
-        swapped = execute(Job("numpy.ndarray.byteswap", np.ndarray.byteswap, (self,)), type(self))
+        swap = np.ndarray.byteswap
+        swapped = execute(type(self), "numpy.ndarray.byteswap", swap, (self,), {})
         if inplace:
             set_item(self, ..., swapped)
             return self
@@ -283,10 +284,10 @@ def name_array(array: Tracked, name: str) -> None:
         raise CaptureError(
             f"this array is not tracked, so it can't be named: use store.track(x, {name!r})"
         )
-    recorder = recorder_of(memory.session)
+    recorder = recorder_of(memory.recorder)
     if not recorder.rename(node, name):
         old, node = node, recorder.node(node.shape, name, name)
-        recorder.record("named", [old], [node], ((identity(node.shape),),), {})
+        recorder.record(Step("named", [old], [node], ((identity(node.shape),),), {}))
         if state.plain is memory.root:
             memory.replace(node)
         else:
@@ -319,7 +320,7 @@ class TrackedArray(Methods):
         if method == "at":
             ufunc_at(ufunc, inputs)
             return None
-        return execute(job_of_ufunc(ufunc, method, inputs, kwargs), type(self))
+        return call_ufunc(type(self), ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func in LIKE or func in NEW:
@@ -441,7 +442,7 @@ class TrackedArray(Methods):
 
 
 def track(
-    session: Session, values: Any, name: str | None = None, *, keep_values: bool = False
+    recorder: StoreRecorder, values: Any, name: str | None = None, *, keep_values: bool = False
 ) -> TrackedArray:
     """Return values as a tracked array, without a copy: writes to it change the values.
 
@@ -449,5 +450,5 @@ def track(
     """
     plain = plain_of(values) if isinstance(values, Tracked) else np.asarray(values)
     plain = plain.view() if can_be_root(plain) else plain.copy()
-    node = session.source(plain.shape, name)
-    return wrap_root(TrackedArray, plain, Memory(plain, node, session, keep=keep_values))
+    node = recorder.source(plain.shape, name)
+    return wrap_root(TrackedArray, plain, Memory(plain, node, recorder, keep=keep_values))

@@ -1,21 +1,22 @@
 """One numpy call as rules see it: plain arrays, and which of them are tracked.
 
 A *rule* is a pure function from a Call to its lineage. It gets the values, because some lineage
-depends on them, and the shapes, which is all that most rules look at.
-
-What is kept of a call's arguments: enough to read it later, never large arrays.
+depends on them, and the shapes, which is all that most rules look at: for those, calls of the same
+*form* have the same lineage. What is kept of a call's arguments is enough to read it later, never
+large arrays.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
+from dslog.capture.capture_cost import CaptureCost
 from dslog.lineage.lineage import Lineage
 from dslog.store.arguments import ArgumentError, canonical_args
 from dslog.types import Array
@@ -170,7 +171,61 @@ def _parse(parameters: str) -> inspect.Signature:
     return inspect.signature(scope["parsed"])
 
 
-_FEW = 16  # values of an untracked array that are worth keeping
+_ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(Ellipsis)})
+
+
+class _FormlessError(Exception):
+    """Something in a call has values that can't be compared cheaply."""
+
+
+def form_of(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    inputs: Sequence[Array],
+) -> tuple[Any, ...] | None:
+    """Return what tells calls apart whose lineage does not depend on tracked values.
+
+    That is the function, the layout of its tracked arrays, and all other arguments; None when one
+    of these is too large to be compared.
+    """
+    by_shape = isinstance(func, np.ufunc)
+    try:
+        form = (func, *[_form(arg, inputs, by_shape) for arg in args])
+        if kwargs:
+            form += tuple([(key, _form(kwargs[key], inputs, by_shape)) for key in sorted(kwargs)])
+        hash(form)
+    except (_FormlessError, TypeError):
+        return None
+    return form
+
+
+def _form(  # noqa: C901, PLR0911 (one line a kind of value)
+    value: Any, inputs: Sequence[Array], by_shape: bool
+) -> Any:
+    kind = type(value)
+    if kind is np.ndarray:
+        for place, array in enumerate(inputs):
+            if array is value:
+                return place, value.shape, value.strides, value.dtype
+        if value.size <= CaptureCost.current().few_values and not value.dtype.hasobject:
+            return value.shape, value.dtype, value.tobytes()
+        if by_shape:
+            return "shape", value.shape, value.dtype
+        raise _FormlessError
+    if kind in _ATOMS:
+        return kind, value
+    if kind is slice:
+        return slice, *[
+            _form(end, inputs, by_shape) for end in (value.start, value.stop, value.step)
+        ]
+    if kind in (list, tuple):
+        return kind, *[_form(item, inputs, by_shape) for item in value]
+    if isinstance(value, np.generic | np.dtype | type | np.ufunc):
+        return kind, value
+    if kind.__name__ == "_NoValueType":
+        return kind
+    raise _FormlessError
 
 
 def describe(call: Call) -> dict[str, object]:
@@ -200,7 +255,7 @@ def _show(value: Any, call: Call) -> Any:
         items = [item for item in items if item is not _HIDDEN]
         return items if items or not value else _HIDDEN
     if isinstance(value, np.ndarray):
-        if value.size <= _FEW and value.dtype.kind in "biufcU":
+        if value.size <= CaptureCost.current().few_values and value.dtype.kind in "biufcU":
             return value
         return {"array": str(value.dtype), "shape": list(value.shape)}
     if callable(value) and not isinstance(value, type | np.ufunc):

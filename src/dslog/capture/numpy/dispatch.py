@@ -1,19 +1,19 @@
 """Run a numpy call on plain values, then give its results their place in the lineage graph.
 
-The results of a call: arrays inside tuples and lists, taken out and put back.
+A call is run once. Its lineage is found by the rules, or known from a call of the same form: then
+only the nodes are new. Results are arrays inside tuples and lists, taken out and put back.
 
-``where=``: cells that a call leaves alone, or passes over.
-
-Of an elementwise call, cells whose mask is False keep what the output held before. Of a reduction,
-input cells whose mask is False do not contribute. A tracked mask contributes wherever it is read.
+``where=``: of an elementwise call, cells whose mask is False keep what the output held before. Of a
+reduction, input cells whose mask is False do not contribute. A tracked mask contributes wherever it
+is read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -21,8 +21,7 @@ import numpy as np
 from dslog.algebra.affine import affine
 from dslog.algebra.positions import pairs_of_cells
 from dslog.algebra.union import restrict, unite
-from dslog.capture.numpy.call import Call, Lineages, describe, short_name, signature_of
-from dslog.capture.numpy.call_reuse import Found
+from dslog.capture.numpy.call import Call, Lineages, form_of, short_name, signature_of
 from dslog.capture.numpy.memory import (
     Inputs,
     Memory,
@@ -35,17 +34,316 @@ from dslog.capture.numpy.memory import (
     wrap_view,
     write_view,
 )
-from dslog.capture.numpy.node import Node
 from dslog.capture.numpy.overwrite import identity_on
-from dslog.capture.numpy.view import is_view
-from dslog.capture.recorder import Session
+from dslog.capture.numpy.registry import REGISTRY
+from dslog.capture.numpy.resolve import Found, find
+from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.cells.boxes import unpaint
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
-from dslog.store.commit import Hit
 from dslog.types import Array, Mask, Shape
 
 Row = tuple[Lineage | None, ...]
+
+_OPTIONS = frozenset({"out", "where"})
+_BY_CELL = frozenset({"numpy.clip", "numpy.round", "numpy.around"})
+_MODULES = {"linalg", "fft", "char", "strings", "lib", "stride_tricks", "rec"}
+
+
+def call_function(
+    kind: type[Tracked], func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
+    """Run a numpy function on arguments with tracked arrays among them, and record it."""
+    name = f"{func.__module__}.{func.__name__}"
+    if len(args) <= _before_options(func) and _OPTIONS.isdisjoint(kwargs):
+        return execute(kind, name, func, args, kwargs)
+    given: dict[str, Any] = {}
+    signature = signature_of(func)
+    if signature is not None:
+        bound = signature.bind(*args, **kwargs)
+        given = {key: bound.arguments.pop(key) for key in _OPTIONS if key in bound.arguments}
+        args, kwargs = bound.args, bound.kwargs
+    given |= {key: kwargs[key] for key in _OPTIONS.intersection(kwargs)}
+    rest = {key: value for key, value in kwargs.items() if key not in _OPTIONS}
+    return execute(kind, name, func, args, rest, **given)
+
+
+def call_ufunc(
+    kind: type[Tracked],
+    ufunc: np.ufunc,
+    method: str,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """Run a ufunc, or a method of one, and record it."""
+    plain = method == "__call__"
+    name = f"numpy.{ufunc.__name__}" if plain else f"numpy.{ufunc.__name__}.{method}"
+    func = ufunc if plain else getattr(ufunc, method)
+    if not kwargs:
+        return execute(kind, name, func, args, kwargs)
+    given = {key: kwargs[key] for key in _OPTIONS.intersection(kwargs)}
+    rest = {key: value for key, value in kwargs.items() if key not in _OPTIONS}
+    return execute(kind, name, func, args, rest, **given)
+
+
+@lru_cache(maxsize=1024)
+def _before_options(func: Callable[..., Any]) -> int:
+    """How many arguments a function takes by position before its ``out`` or ``where``."""
+    signature = signature_of(func)
+    if signature is None:
+        return 0
+    places = [k for k, name in enumerate(signature.parameters) if name in _OPTIONS]
+    return min(places, default=1 << 30)
+
+
+def execute(
+    kind: type[Tracked],
+    name: str,
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    *,
+    out: Any = None,
+    where: Any = True,
+    run: Callable[..., Any] | None = None,
+) -> Any:
+    """Run a call and record it; its results are tracked arrays of the given class.
+
+    ``out`` are the arrays to be written and ``where`` the mask, as the user gave them; ``run``
+    computes the values, if not the function itself.
+    """
+    outs = None if out is None else out if isinstance(out, tuple) else (out,)
+    if outs is not None and all(each is None for each in outs):
+        outs = None
+    masked = where is not True and type(where).__name__ != "_NoValueType"
+    if outs is not None or masked:
+        return _execute_into(kind, name, func, args, kwargs, outs, where if masked else None)
+    inputs = Inputs()
+    plain_args = tuple([inputs.unwrap(arg) for arg in args])
+    plain_kwargs = {key: inputs.unwrap(value) for key, value in kwargs.items()} if kwargs else {}
+    result = (run or func)(*plain_args, **plain_kwargs)
+    outputs = results_of(result)
+    recorder = inputs.recorder
+    if recorder is None or not outputs:
+        return result
+    form = None if run else form_of(func, plain_args, plain_kwargs, inputs.plains)
+    found = None if form is None else REGISTRY.known.get(form)
+    if found is None:
+        call = Call(name, func, plain_args, plain_kwargs, tuple(inputs.plains), tuple(outputs))
+        found = find(call, inputs.nodes, recorder)
+        if form is not None and found.by_shape:
+            REGISTRY.remember(form, found)
+    scalars = scalars_of(result)
+    return rebuild(result, iter(track_results(kind, name, inputs, outputs, scalars, found)))
+
+
+def track_results(
+    kind: type[Tracked],
+    name: str,
+    inputs: Inputs,
+    outputs: Sequence[Array],
+    scalars: Sequence[bool],
+    found: Found,
+) -> list[Any]:
+    """Record a call and give its results, tracked; one that is an input is that input."""
+    recorder = recorder_of(inputs.home)
+    base = inputs.nodes[0].base
+    wanted = f"{base}.{suffix_of(name)}"
+    same = [inputs.array_of(output) for output in outputs]
+    nodes = [
+        recorder.node(output.shape, wanted, base) if array is None else None
+        for output, array in zip(outputs, same, strict=True)
+    ]
+    rows = [row for row, node in zip(found.lineages, nodes, strict=True) if node is not None]
+    made = [node for node in nodes if node is not None]
+    record(recorder, short_name(name), inputs.nodes, made, rows, found)
+    tracked: list[Any] = []
+    for output, array, node, scalar in zip(outputs, same, nodes, scalars, strict=True):
+        if node is None:
+            tracked.append(array)
+            continue
+        memory = None if scalar or output.base is None else inputs.memory_under(output)
+        if memory is not None:
+            tracked.append(wrap_view(kind, output, memory, node))
+            continue
+        memory = Memory(output, node, inputs.home, keep=inputs.keeps)
+        tracked.append(wrap_root(kind, output, memory, scalar=scalar))
+    return tracked
+
+
+def record(
+    recorder: Recorder,
+    op: str,
+    nodes: Sequence[Node],
+    made: Sequence[Node],
+    rows: Sequence[Row],
+    found: Found,
+) -> None:
+    """Record a call, with the inputs that contributed to something."""
+    if not made:
+        return
+    used = [k for k in range(len(nodes)) if any(row[k] is not None for row in rows)]
+    if 0 < len(used) < len(nodes):
+        nodes = [nodes[k] for k in used]
+        rows = [tuple(row[k] for k in used) for row in rows]
+    recorder.record(Step(op, nodes, made, rows, found.args, found.answer))
+
+
+def _execute_into(
+    kind: type[Tracked],
+    name: str,
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    outs: tuple[Any, ...] | None,
+    where: Any,
+) -> Any:
+    """Run a call that writes into arrays, or leaves cells out."""
+    inputs, extra = Inputs(), Inputs()
+    plain_args = tuple(inputs.unwrap(arg) for arg in args)
+    plain_kwargs = {key: inputs.unwrap(value) for key, value in kwargs.items()}
+    owner = getattr(func, "__self__", None)
+    is_ufunc = isinstance(func, np.ufunc) or isinstance(owner, np.ufunc)
+    options: dict[str, Any] = {}
+    if outs is not None:
+        plain_outs = tuple(plain_of(o) if isinstance(o, Tracked) else o for o in outs)
+        options["out"] = plain_outs if is_ufunc else plain_outs[0]
+    masking = None
+    if where is not None:
+        by_cell = isinstance(func, np.ufunc) or name in _BY_CELL
+        masking = _masking(options, extra, outs, where, by_cell=by_cell)
+    # rules of ufuncs look at shapes only, those of others at values, which may be overwritten
+    copies = {} if is_ufunc or outs is None else _copies(outs, inputs.plains)
+    result = func(*plain_args, **plain_kwargs, **options)
+    recorder = inputs.recorder or extra.recorder or _recorder_of_outs(outs)
+    outputs = tuple(results_of(result))
+    if recorder is None or not outputs:
+        return result if outs is None else _give(outs, result)
+    call = Call(
+        name,
+        func,
+        tuple(_exchange(arg, copies) for arg in plain_args),
+        {key: _exchange(value, copies) for key, value in plain_kwargs.items()},
+        tuple(copies.get(id(plain), plain) for plain in inputs.plains),
+        outputs,
+    )
+    found = find(call, inputs.nodes, recorder, written=outs is not None)
+    if masking is not None:
+        inputs.nodes, rows = masking.apply(call, inputs.nodes, found.lineages)
+        found = replace(found, lineages=rows)
+    inputs.recorder = recorder
+    return _place_into(kind, name, inputs, found, outs, result)
+
+
+def _place_into(
+    kind: type[Tracked],
+    name: str,
+    inputs: Inputs,
+    found: Found,
+    outs: tuple[Any, ...] | None,
+    result: Any,
+) -> Any:
+    """Record a call that wrote into arrays; others of its results are new."""
+    recorder = recorder_of(inputs.home)
+    base = inputs.nodes[0].base if inputs.nodes else "array"
+    wanted = f"{base}.{suffix_of(name)}"
+    made: list[Node] = []
+    kept: list[Row] = []
+    finish: list[Callable[[], Any]] = []
+    outputs, scalars = results_of(result), scalars_of(result)
+    targets = outs or (None,) * len(outputs)
+    for output, out, row, scalar in zip(outputs, targets, found.lineages, scalars, strict=True):
+        memory = memory_of(out) if isinstance(out, Tracked) else None
+        if out is not None and memory is None:
+            finish.append(partial(_same, out))  # a plain array can't be tracked
+            continue
+        if memory is not None and not any(lineage is not None for lineage in row):
+            finish.append(partial(_written, out, write_view, memory, plain_of(out), None))
+            continue
+        kept.append(row)
+        if memory is not None and plain_of(out) is memory.root:
+            made.append(memory.next_version())
+            finish.append(partial(_written, out, memory.replace, made[-1]))
+            continue
+        made.append(recorder.node(output.shape, wanted, base))
+        if memory is None:
+            fresh = Memory(output, made[-1], inputs.home, keep=inputs.keeps)
+            finish.append(partial(wrap_root, kind, output, fresh, scalar=scalar))
+        else:
+            finish.append(partial(_written, out, write_view, memory, plain_of(out), made[-1]))
+    record(recorder, short_name(name), inputs.nodes, made, kept, found)
+    placed = [step() for step in finish]
+    if outs is not None:
+        return placed[0] if len(placed) == 1 else tuple(placed)
+    return rebuild(result, iter(placed))
+
+
+def _same(out: Any) -> Any:
+    return out
+
+
+def _written(out: Tracked, action: Callable[..., None], *args: Any) -> Tracked:
+    action(*args)
+    return out
+
+
+def _masking(
+    options: dict[str, Any],
+    extra: Inputs,
+    outs: tuple[Any, ...] | None,
+    where: Any,
+    *,
+    by_cell: bool,
+) -> Masking:
+    """Read a ``where``, and pass it on to numpy."""
+    plain = options["where"] = extra.unwrap(where)
+    before = [node_of(o) if isinstance(o, Tracked) else None for o in outs or ()]
+    node = extra.nodes[0] if extra.nodes else None
+    of: Literal["cells", "reduced"] = "cells" if by_cell else "reduced"
+    return Masking(of, np.array(plain, dtype=bool), node, before)
+
+
+def _copies(outs: tuple[Any, ...], plains: Sequence[Array]) -> dict[int, Array]:
+    """Return copies of the inputs that a call is going to overwrite, by the inputs' id."""
+    written = [plain_of(o) if isinstance(o, Tracked) else o for o in outs if o is not None]
+    return {
+        id(plain): plain.copy()
+        for plain in plains
+        if any(np.may_share_memory(plain, out) for out in written)
+    }
+
+
+def _exchange(value: Any, copies: Mapping[int, Array]) -> Any:
+    if not copies:
+        return value
+    if type(value) in (list, tuple):
+        return type(value)([_exchange(item, copies) for item in value])
+    return copies.get(id(value), value)
+
+
+def _recorder_of_outs(outs: tuple[Any, ...] | None) -> StoreRecorder | None:
+    for target in outs or ():
+        memory = memory_of(target) if isinstance(target, Tracked) else None
+        if memory is not None:
+            return memory.recorder
+    return None
+
+
+def _give(out: tuple[Any, ...], result: Any) -> Any:
+    """Return what numpy returns for ``out``: the given arrays, and results where none was given."""
+    if len(out) == 1:
+        return out[0]
+    return tuple(
+        given if given is not None else made for given, made in zip(out, result, strict=True)
+    )
+
+
+@lru_cache(maxsize=1024)
+def suffix_of(name: str) -> str:
+    """Return what the names of an operation's results end in: ``svd``, ``add_reduce``."""
+    *modules, last = short_name(name).split(".")
+    parts = [part for part in modules if part not in _MODULES] + [last]
+    return re.sub(r"\W+", "_", "_".join(parts)).strip("_") or "result"
 
 
 def results_of(result: Any) -> list[Array]:
@@ -85,88 +383,12 @@ def scalars_of(result: Any) -> list[bool]:
     return []
 
 
-@dataclass(slots=True)
-class Placing:
-    """Gives results their nodes and memory, around the moment when the call is recorded."""
-
-    name: str
-    session: Session
-    kind: type[Tracked]
-    base: str
-    inputs: Inputs
-    hit: Hit | None = None
-    made: list[Node] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
-
-    def prepare(self, output: Array, row: Row, *, scalar: bool) -> Callable[[], Any]:
-        """Make the node of a new array; what is returned makes the array, once recorded."""
-        for array, plain in zip(self.inputs.arrays, self.inputs.plains, strict=True):
-            if output is plain:
-                return partial(_same_result, array)
-        node = recorder_of(self.session).node(output.shape, f"{self.base}.{self.name}", self.base)
-        self._add(node, row)
-        for array, plain in zip(self.inputs.arrays, self.inputs.plains, strict=True):
-            memory = memory_of(array)
-            if memory is not None and not scalar and is_view(output, plain):
-                return partial(wrap_view, self.kind, output, memory, node)
-        memory = Memory(output, node, self.session, keep=self._keeps())
-        return partial(wrap_root, self.kind, output, memory, scalar=scalar)
-
-    def prepare_out(self, out: Tracked, row: Row) -> Callable[[], Any]:
-        """Make the node of an array that the call has written."""
-        memory = memory_of(out)
-        if memory is None:
-            return partial(_same_result, out)
-        plain = plain_of(out)
-        if not any(lineage is not None for lineage in row):
-            return partial(_after, out, write_view, memory, plain, None)
-        if plain is memory.root:
-            node = memory.next_version()
-            self._add(node, row)
-            return partial(_after, out, memory.replace, node)
-        node = recorder_of(self.session).node(out.shape, f"{self.base}.{self.name}", self.base)
-        self._add(node, row)
-        return partial(_after, out, write_view, memory, plain, node)
-
-    def record(self, op: str, nodes: Sequence[Node], args: dict[str, object]) -> None:
-        """Record the call, with the inputs that contributed to something."""
-        if not self.made:
-            return
-        places = range(len(nodes))
-        used = [k for k in places if any(row[k] is not None for row in self.rows)] or places
-        lineages: Lineages = tuple(tuple(row[k] for k in used) for row in self.rows)
-        recorder = recorder_of(self.session)
-        recorder.record(op, [nodes[k] for k in used], self.made, lineages, args, self.hit)
-
-    def _keeps(self) -> bool:
-        """Whether the values of some input are kept, and so those of its results."""
-        return any(memory.keep for array in self.inputs.arrays if (memory := memory_of(array)))
-
-    def _add(self, node: Node, row: Row) -> None:
-        self.made.append(node)
-        self.rows.append(row)
-
-
-def _same_result(result: Any) -> Any:
-    return result
-
-
-def _after(out: Tracked, action: Callable[..., None], *args: Any) -> Tracked:
-    action(*args)
-    return out
-
-
-@dataclass(frozen=True, slots=True)
-class Masked:
-    """The ``where`` of a call, as the user gave it: for each output cell, or each input cell."""
-
-    where: Any
-    of: Literal["cells", "reduced"]
-
-
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """A mask with the nodes that it brings in: its own, and what each output held before."""
+    """A ``where`` with the nodes that it brings in: its own, and what each output held before.
+
+    It says which output cells are written, or which input cells are reduced.
+    """
 
     of: Literal["cells", "reduced"]
     mask: Mask
@@ -245,199 +467,3 @@ def _through(lineage: Lineage, mask_shape: Shape) -> Lineage:
     nothing = np.zeros(len(pairs), np.int64)
     masks = pairs_of_cells(nothing, (), cells, mask_shape)
     return compress(np.concatenate([pairs[:, :l], masks], axis=1), lineage.out_shape, mask_shape)
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A call as it is to be run and recorded.
-
-    ``out`` holds the arrays to be written, as the user gave them; ``masked`` the call's ``where``;
-    ``run`` computes the values, if not the function itself.
-    """
-
-    name: str
-    func: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
-    out: tuple[Any, ...] | None = None
-    masked: Masked | None = None
-    run: Callable[..., Any] | None = None
-
-    @property
-    def is_ufunc(self) -> bool:
-        """Whether a ufunc, or its method, is called."""
-        owner = getattr(self.func, "__self__", None)
-        return isinstance(self.func, np.ufunc) or isinstance(owner, np.ufunc)
-
-
-def job_of(func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Job:
-    """Describe a call of a numpy function: its ``out`` and ``where`` are taken out."""
-    name = f"{func.__module__}.{func.__name__}"
-    signature = signature_of(func)
-    options = () if signature is None else _OPTIONS.intersection(signature.parameters)
-    if not options and not _OPTIONS.intersection(kwargs):
-        return Job(name, func, args, kwargs)
-    given: dict[str, Any] = {}
-    if signature is not None:
-        bound = signature.bind(*args, **kwargs)
-        given = {key: bound.arguments.pop(key) for key in options if key in bound.arguments}
-        args, kwargs = bound.args, bound.kwargs
-    given |= {key: kwargs[key] for key in _OPTIONS.intersection(kwargs)}
-    kwargs = {key: value for key, value in kwargs.items() if key not in _OPTIONS}
-    return _with_options(Job(name, func, args, kwargs), given)
-
-
-def job_of_ufunc(
-    ufunc: np.ufunc, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> Job:
-    """Describe a call of a ufunc, or of its method."""
-    name = f"numpy.{ufunc.__name__}"
-    given = {key: kwargs[key] for key in _OPTIONS.intersection(kwargs)}
-    rest = {key: value for key, value in kwargs.items() if key not in _OPTIONS}
-    if method == "__call__":
-        return _with_options(Job(name, ufunc, args, rest), given)
-    return _with_options(Job(f"{name}.{method}", getattr(ufunc, method), args, rest), given)
-
-
-_OPTIONS = frozenset({"out", "where"})
-_BY_CELL = frozenset({"numpy.clip", "numpy.round", "numpy.around"})
-
-
-def _with_options(job: Job, given: Mapping[str, Any]) -> Job:
-    """Add ``out`` and ``where`` as they were given, if they mean anything."""
-    out, where = given.get("out"), given.get("where", True)
-    outs = None if out is None else out if isinstance(out, tuple) else (out,)
-    if outs is not None and all(each is None for each in outs):
-        outs = None
-    if where is True or type(where).__name__ == "_NoValueType":
-        return replace(job, out=outs)
-    of: Literal["cells", "reduced"] = (
-        "cells" if isinstance(job.func, np.ufunc) or job.name in _BY_CELL else "reduced"
-    )
-    return replace(job, out=outs, masked=Masked(where, of))
-
-
-def execute(job: Job, kind: type[Tracked]) -> Any:
-    """Run a call and record it; its results are tracked arrays of the given class."""
-    inputs, extra = Inputs(), Inputs()
-    args = tuple(inputs.unwrap(arg) for arg in job.args)
-    kwargs = {name: inputs.unwrap(value) for name, value in job.kwargs.items()}
-    masking, options = _options(job, extra)
-    copies = _copies(job, inputs.plains)
-    result = (job.run or job.func)(*args, **kwargs, **options)
-    session = inputs.session or extra.session or _session_of(job.out)
-    outputs = tuple(results_of(result))
-    if session is None or not outputs:
-        return result if job.out is None else _give(job.out, result)
-    call = Call(
-        job.name,
-        job.func,
-        tuple(_exchange(arg, copies) for arg in args),
-        {name: _exchange(value, copies) for name, value in kwargs.items()},
-        tuple(copies.get(id(plain), plain) for plain in inputs.plains),
-        outputs,
-    )
-    found = (
-        session.recall.find(call, inputs.nodes, written=job.out is not None)
-        if inputs.nodes
-        else Found(((),) * len(outputs))
-    )
-    nodes, lineages = inputs.nodes, found.lineages
-    if masking is not None:
-        nodes, lineages = masking.apply(call, nodes, lineages)
-    base = nodes[0].base if nodes else "array"
-    placing = Placing(_suffix(job.name), session, kind, base, inputs, found.hit)
-    return _place(job, placing, call, nodes, lineages, result)
-
-
-def _place(
-    job: Job,
-    placing: Placing,
-    call: Call,
-    nodes: Sequence[Any],
-    lineages: Lineages,
-    result: Any,
-) -> Any:
-    finish = []
-    outs = job.out or (None,) * len(call.outputs)
-    scalars = scalars_of(result)
-    for output, out, row, scalar in zip(call.outputs, outs, lineages, scalars, strict=True):
-        if isinstance(out, Tracked):
-            finish.append(placing.prepare_out(out, row))
-        elif out is not None:
-            finish.append(partial(_same, out))  # a plain array can't be tracked
-        else:
-            finish.append(placing.prepare(output, row, scalar=scalar))
-    placing.record(short_name(job.name), nodes, describe(call))
-    placed = [step() for step in finish]
-    if job.out is not None:
-        return placed[0] if len(placed) == 1 else tuple(placed)
-    return rebuild(result, iter(placed))
-
-
-def _same(out: Any) -> Any:
-    return out
-
-
-def _options(job: Job, extra: Inputs) -> tuple[Masking | None, dict[str, Any]]:
-    """Return the call's mask, and the arguments ``out`` and ``where`` for numpy."""
-    options: dict[str, Any] = {}
-    if job.out is not None:
-        plain = tuple(plain_of(o) if isinstance(o, Tracked) else o for o in job.out)
-        options["out"] = plain if job.is_ufunc else plain[0]
-    if job.masked is None:
-        return None, options
-    where = options["where"] = extra.unwrap(job.masked.where)
-    before = [node_of(o) if isinstance(o, Tracked) else None for o in job.out or ()]
-    node = extra.nodes[0] if extra.nodes else None
-    return Masking(job.masked.of, np.array(where, dtype=bool), node, before), options
-
-
-def _copies(job: Job, plains: Sequence[Array]) -> dict[int, Array]:
-    """Return copies of the inputs that the call is going to overwrite, by the inputs' id.
-
-    Ufuncs' rules look at shapes only, so they need none.
-    """
-    if job.is_ufunc or job.out is None:
-        return {}
-    outs = [plain_of(o) if isinstance(o, Tracked) else o for o in job.out if o is not None]
-    return {
-        id(plain): plain.copy()
-        for plain in plains
-        if any(np.may_share_memory(plain, out) for out in outs)
-    }
-
-
-def _exchange(value: Any, copies: Mapping[int, Array]) -> Any:
-    if not copies:
-        return value
-    if type(value) in (list, tuple):
-        return type(value)([_exchange(item, copies) for item in value])
-    return copies.get(id(value), value)
-
-
-def _session_of(out: tuple[Any, ...] | None) -> Session | None:
-    for target in out or ():
-        memory = memory_of(target) if isinstance(target, Tracked) else None
-        if memory is not None:
-            return memory.session
-    return None
-
-
-def _give(out: tuple[Any, ...], result: Any) -> Any:
-    """Return what numpy returns for ``out``: the given arrays, and results where none was given."""
-    if len(out) == 1:
-        return out[0]
-    return tuple(
-        given if given is not None else made for given, made in zip(out, result, strict=True)
-    )
-
-
-def _suffix(name: str) -> str:
-    """Return what the names of an operation's results end in: ``svd``, ``add_reduce``."""
-    *modules, last = short_name(name).split(".")
-    parts = [part for part in modules if part not in _MODULES] + [last]
-    return re.sub(r"\W+", "_", "_".join(parts)).strip("_") or "result"
-
-
-_MODULES = {"linalg", "fft", "char", "strings", "lib", "stride_tricks", "rec"}

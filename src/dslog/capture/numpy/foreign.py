@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from dslog.capture.numpy.array import TrackedArray
 from dslog.capture.numpy.call import Call, Lineages
-from dslog.capture.numpy.dispatch import Job, execute
+from dslog.capture.numpy.dispatch import execute
 from dslog.capture.numpy.index_run import index_run
 from dslog.capture.numpy.memory import first_tracked
 from dslog.capture.numpy.registry import REGISTRY, Entry
@@ -37,7 +37,7 @@ def foreign(function: F, moves: Sequence[str] | str | None = None) -> F:
         tracked = first_tracked((*args, *kwargs.values()))
         if tracked is None:
             return function(*args, **kwargs)
-        return execute(Job(name, function, args, kwargs), TrackedArray)
+        return execute(TrackedArray, name, function, args, kwargs)
 
     return cast("F", call)
 

@@ -16,6 +16,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import Token
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol, TypeVar, overload
 
@@ -32,11 +33,10 @@ from dslog.capture.numpy.memory import (
     memory_of,
     recorder_of,
 )
-from dslog.capture.numpy.node import Node, Recorder, Step
 from dslog.capture.numpy.view import can_be_root
-from dslog.capture.recorder import Session
+from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.errors import CaptureError
-from dslog.store.commit import Hit
+from dslog.lineage.lineage import Lineage
 from dslog.types import Array, Shape
 
 Alive = tuple[Tracked, State, Memory]
@@ -45,9 +45,9 @@ Alive = tuple[Tracked, State, Memory]
 class Group:
     """Gathers the calls on one store's arrays."""
 
-    def __init__(self, name: str, session: Session, parent: Recorder) -> None:
+    def __init__(self, name: str, recorder: StoreRecorder, parent: Recorder) -> None:
         self.name = name
-        self.session = session
+        self.recorder = recorder
         self._parent = parent
         self._steps: list[Step] = []
         self._arrays: list[weakref.ref[Array]] = []
@@ -57,15 +57,19 @@ class Group:
 
     # what a recorder does
 
-    def node(self, shape: Shape, name: str, base: str) -> Node:
+    def node(self, shape: Shape, wanted: str | tuple[Node, int], base: str) -> Node:
         """Make a node that only the group knows."""
-        return Node(name, shape, base, self)
+        return Node(wanted, shape, base, self)
+
+    def free_name(self, wanted: str) -> str:
+        """Return the name as it is: it need not be free before the group ends."""
+        return wanted
 
     def rename(self, node: Node, name: str) -> bool:
         """Give a node of the group a name; a node from outside is not renamed."""
         if node.owner is not self:
             return self._parent.rename(node, name)
-        if self.session.is_taken(name) or any(name == other.name for other in self._given):
+        if self.recorder.is_taken(name) or any(name == other.name for other in self._given):
             raise CaptureError(f"there is an array {name!r} in the store: take another name")
         node.name = node.base = name
         self._given.add(node)
@@ -75,17 +79,9 @@ class Group:
         """Return the name a node has so far."""
         return node.name
 
-    def record(
-        self,
-        name: str,
-        inputs: Sequence[Node],
-        outputs: Sequence[Node],
-        lineages: Lineages,
-        args: Mapping[str, object],
-        hit: Hit | None = None,
-    ) -> None:
+    def record(self, step: Step) -> None:
         """Keep a step until the group ends."""
-        self._steps.append(Step(name, tuple(inputs), tuple(outputs), lineages, args, hit))
+        self._steps.append(step)
 
     def made(self, array: Array) -> None:
         """Take note of an array that got a node inside."""
@@ -123,7 +119,7 @@ class Group:
         elif outputs:
             self._record_whole(outputs, lineages, args)
         inside = (node for step in self._steps for node in step.outputs if node.owner is self)
-        self.session.forget(inside)
+        self.recorder.forget(inside)
 
     def _record_whole(
         self,
@@ -138,7 +134,7 @@ class Group:
         )
         for node in outputs:
             self._hand_over(node)
-        self._parent.record(self.name, sources, outputs, rows, args)
+        self._parent.record(Step(self.name, sources, outputs, rows, args))
 
     def _outputs(self) -> list[Node]:
         """The nodes of the group that something outside can still reach."""
@@ -186,7 +182,7 @@ class Group:
         if node is None or plain is None or plain is memory.root or state.seen != memory.version:
             return
         if not self._was_there(memory) and can_be_root(plain):
-            state.memory = Memory(plain, node, self.session)
+            state.memory = Memory(plain, node, self.recorder)
             state.seen = memory.version = 0
 
     def _composed(self, outputs: Sequence[Node]) -> list[dict[Node, Either]] | None:
@@ -197,7 +193,7 @@ class Group:
             for out, row in zip(step.outputs, step.lineages, strict=True):
                 parts: dict[Node, list[Either]] = {}
                 for node, lineage in zip(step.inputs, row, strict=True):
-                    if lineage is None:
+                    if not isinstance(lineage, Lineage):
                         continue
                     if node.owner is not self:
                         parts.setdefault(node, []).append(lineage)
@@ -225,14 +221,7 @@ class Group:
         for step in self._needed(outputs):
             for node in step.outputs:
                 self._hand_over(node, wanted=node.name)
-            self._parent.record(
-                f"{self.name}/{step.name}",
-                step.inputs,
-                step.outputs,
-                step.lineages,
-                step.args,
-                step.hit,
-            )
+            self._parent.record(replace(step, op=f"{self.name}/{step.op}"))
 
     def _hand_over(self, node: Node, wanted: str | None = None) -> None:
         """Give a node to the recorder around the group, under a name that is free there."""
@@ -242,18 +231,18 @@ class Group:
             node is memory.node for memory in self._written if self._was_there(memory)
         )
         name = wanted or (node.name if keeps_name else f"{node.base}.{self.name}")
-        node.name = self._parent.node(node.shape, name, node.base).name
+        node.name, node.wanted = self._parent.free_name(name), name
         node.owner = self._parent
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class HasSession(Protocol):
+class HasRecorder(Protocol):
     """A store that tracks."""
 
     @property
-    def session(self) -> Session:
+    def recorder(self) -> StoreRecorder:
         """Where calls on its arrays are recorded."""
         ...
 
@@ -261,7 +250,7 @@ class HasSession(Protocol):
 class NamedOperation:
     """Groups numpy calls under a name, as a decorator or in a ``with`` block."""
 
-    def __init__(self, name: str, store: HasSession | None = None) -> None:
+    def __init__(self, name: str, store: HasRecorder | None = None) -> None:
         self._name = name
         self._store = store
         self._open: list[tuple[Group, Token[tuple[Scope, ...]]]] = []
@@ -275,7 +264,7 @@ class NamedOperation:
             raise CaptureError(
                 f"a block needs the store: with dslog.operation({self._name!r}, store): ..."
             )
-        group = _begin(self._name, self._store.session)
+        group = _begin(self._name, self._store.recorder)
         self._open.append((group, _push(group)))
         return group
 
@@ -292,8 +281,8 @@ class NamedOperation:
 @overload
 def operation(target: F) -> F: ...
 @overload
-def operation(target: str, store: HasSession | None = None) -> NamedOperation: ...
-def operation(target: Any, store: HasSession | None = None) -> Any:
+def operation(target: str, store: HasRecorder | None = None) -> NamedOperation: ...
+def operation(target: Any, store: HasRecorder | None = None) -> Any:
     """Group the numpy calls of a function, or of a block, into one registered operation.
 
     As a decorator, bare or with a name; the operation's inputs are the tracked arrays that the
@@ -320,7 +309,7 @@ def _decorate(function: F, name: str) -> F:
         if memory is None:
             return function(*args, **kwargs)
         described = _describe(function, name, args, kwargs)
-        group = _begin(name, memory.session)
+        group = _begin(name, memory.recorder)
         token = _push(group)
         failed = True
         try:
@@ -347,8 +336,8 @@ def _describe(
     return describe(Call(name, function, plain, named, tuple(inputs.plains)))
 
 
-def _begin(name: str, session: Session) -> Group:
-    return Group(name, session, recorder_of(session))
+def _begin(name: str, recorder: StoreRecorder) -> Group:
+    return Group(name, recorder, recorder_of(recorder))
 
 
 def _push(group: Group) -> Token[tuple[Scope, ...]]:

@@ -21,8 +21,14 @@ import numpy as np
 
 from dslog.algebra.affine import all_to_all
 from dslog.algebra.product import elementwise
-from dslog.capture.numpy.call import Call, Lineages, describe_key, short_name, signature_of
-from dslog.capture.numpy.dispatch import Job, Placing, execute, job_of, merge
+from dslog.capture.numpy.call import (
+    Call,
+    Lineages,
+    describe_key,
+    form_of,
+    signature_of,
+)
+from dslog.capture.numpy.dispatch import call_function, execute, merge, track_results
 from dslog.capture.numpy.index import lineage_of_index, lineage_of_item, open_key, plan_key
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.memory import (
@@ -41,7 +47,9 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.numpy.memory import set_item as assign_item
 from dslog.capture.numpy.registry import REGISTRY
+from dslog.capture.numpy.resolve import Found
 from dslog.capture.numpy.view import positions
+from dslog.capture.recorder import Step
 from dslog.lineage.lineage import Lineage
 from dslog.types import Array
 
@@ -54,20 +62,28 @@ def get_item(array: Tracked, key: Any) -> Any:
     item = plain[key]
     if isinstance(item, np.void):
         item = plain[open_key(key)]  # numpy's is no copy either
-    if inputs.session is None or not (type(item) is np.ndarray or isinstance(item, np.generic)):
+    if inputs.recorder is None or not (type(item) is np.ndarray or isinstance(item, np.generic)):
         return item
     output = np.asarray(item)
-    pairs = [(inputs.nodes[0], lineage_of_item(plain, key, output))]
-    pairs += [
-        (node, lineage)
-        for index, node in zip(picks.plains, picks.nodes, strict=True)
-        if (lineage := _from_index(plain, key, index, output)) is not None
-    ]
-    nodes, rows = merge([pairs])
-    placing = Placing("getitem", inputs.session, type(array), nodes[0].base, inputs)
-    finish = placing.prepare(output, rows[0], scalar=isinstance(item, np.generic))
-    placing.record("getitem", nodes, describe_key(key))
-    return finish()
+    form = None if picks.nodes else form_of(get_item, (plain, key), {}, inputs.plains)
+    found = None if form is None else REGISTRY.known.get(form)
+    if found is None:
+        rows: Lineages = ((lineage_of_item(plain, key, output),),)
+        found = Found(rows, describe_key(key), by_shape=True)
+        if form is not None:
+            REGISTRY.remember(form, found)
+    if picks.nodes:
+        pairs = [
+            (inputs.nodes[0], found.lineages[0][0]),
+            *(
+                (node, _from_index(plain, key, index, output))
+                for index, node in zip(picks.plains, picks.nodes, strict=True)
+            ),
+        ]
+        inputs.nodes, rows = merge([[(node, lin) for node, lin in pairs if lin is not None]])
+        found = Found(rows, found.args)
+    scalar = isinstance(item, np.generic)
+    return track_results(type(array), "getitem", inputs, [output], [scalar], found)[0]
 
 
 def set_item(array: Tracked, key: Any, value: Any) -> None:
@@ -114,7 +130,7 @@ def _from_index(plain: Array, key: Any, index: Array, output: Array) -> Lineage 
 
 def gather(values: Any, kind: type[Tracked]) -> Any:
     """Make one tracked array of a list that has tracked arrays in it."""
-    return execute(Job("numpy.array", as_array, (values,)), kind)
+    return execute(kind, "numpy.array", as_array, (values,), {})
 
 
 def as_array(values: Any, **_options: Any) -> Array:
@@ -187,8 +203,7 @@ def _nan_to_num(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str,
     bound = _signature(np.nan_to_num).bind(*args, **kwargs)
     in_place = not bound.arguments.pop("copy", True)
     array = bound.arguments["x"]
-    job = Job("numpy.nan_to_num", np.nan_to_num, bound.args, bound.kwargs)
-    result = execute(job, kind)
+    result = execute(kind, "numpy.nan_to_num", np.nan_to_num, bound.args, bound.kwargs)
     if in_place and isinstance(array, Tracked):
         set_item(array, ..., result)
         return array
@@ -201,7 +216,7 @@ def _not_overwriting(func: Callable[..., Any]) -> Handler:
     def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         bound = _signature(func).bind(*args, **kwargs)
         bound.arguments.pop("overwrite_input", None)
-        return execute(job_of(func, bound.args, bound.kwargs), kind)
+        return call_function(kind, func, bound.args, bound.kwargs)
 
     return handle
 
@@ -231,7 +246,7 @@ def _as_array(func: Callable[..., Any]) -> Handler:
     """Make the handler of ``np.array(..., like=x)`` and its kin: lists keep their lineage."""
 
     def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        return execute(Job("numpy.array", as_array, args, kwargs, run=func), kind)
+        return execute(kind, "numpy.array", as_array, args, kwargs, run=func)
 
     return handle
 
@@ -310,10 +325,9 @@ def create(
     result = func(*args, **options)
     if memory is None or type(result) is not np.ndarray:
         return result
-    recorder = recorder_of(memory.session)
+    recorder = recorder_of(memory.recorder)
     base = memory.node.base
     node = recorder.node(result.shape, f"{base}.{func.__name__}", base)
     lineages = tuple(elementwise(result.shape, plain.shape) for plain in values.plains)
-    name = short_name(f"numpy.{func.__name__}")
-    recorder.record(name, values.nodes, [node], (lineages,), {})
-    return wrap_root(type(like), result, Memory(result, node, memory.session))
+    recorder.record(Step(func.__name__, values.nodes, [node], (lineages,), {}))
+    return wrap_root(type(like), result, Memory(result, node, memory.recorder))

@@ -6,14 +6,6 @@ they are overwritten. A view remembers which version it has seen; used again aft
 a new node from the root's latest version. So whatever is read has the lineage of what is there.
 
 Writes wait until somebody reads: a loop that fills an array cell by cell makes one new version.
-
-Which recorder takes note of a call: the innermost open group, else the store's session.
-
-What a tracked array knows beside its values, and the node it stands for at the moment.
-
-The tracked arrays among the arguments of a call.
-
-Writing into a tracked array: the values first, then what that means for its memory.
 """
 
 from __future__ import annotations
@@ -21,18 +13,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from dslog.algebra.affine import identity
 from dslog.algebra.positions import pairs_of_cells
+from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.numpy.index import open_key
-from dslog.capture.numpy.node import Node, Recorder
 from dslog.capture.numpy.overwrite import Write, assigned, resolve, slab
 from dslog.capture.numpy.view import is_view, lineage_of_view, place, touches
-from dslog.capture.recorder import Session
+from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.compress.encoder import compress
 from dslog.errors import CaptureError
 from dslog.types import I64, Array, Shape
@@ -42,8 +34,8 @@ class Scope(Recorder, Protocol):
     """A recorder that gathers the calls of one store until it is left."""
 
     @property
-    def session(self) -> Session:
-        """The session of the store it belongs to."""
+    def recorder(self) -> StoreRecorder:
+        """The recorder of the store it belongs to."""
         ...
 
     def made(self, array: Array) -> None:
@@ -58,20 +50,17 @@ class Scope(Recorder, Protocol):
 CURRENT: ContextVar[tuple[Scope, ...]] = ContextVar("CURRENT", default=())
 
 
-def scope_of(session: Session) -> Scope | None:
+def scope_of(recorder: StoreRecorder) -> Scope | None:
     """Return the innermost open scope of a store, if there is one."""
     for scope in reversed(CURRENT.get()):
-        if scope.session is session:
+        if scope.recorder is recorder:
             return scope
     return None
 
 
-def recorder_of(session: Session) -> Recorder:
+def recorder_of(recorder: StoreRecorder) -> Recorder:
     """Return what takes note of calls on a store's arrays now."""
-    return scope_of(session) or session
-
-
-WAITING = 4096  # writes after which a version is made without being read
+    return scope_of(recorder) or recorder if CURRENT.get() else recorder
 
 
 class Memory:
@@ -79,24 +68,26 @@ class Memory:
 
     __slots__ = (
         "__weakref__",
-        "_label",
+        "_first",
         "_made",
         "_recorder",
         "_writes",
         "keep",
         "node",
+        "recorder",
         "root",
-        "session",
         "version",
     )
 
-    def __init__(self, root: Array, node: Node, session: Session, *, keep: bool = False) -> None:
+    def __init__(
+        self, root: Array, node: Node, recorder: StoreRecorder, *, keep: bool = False
+    ) -> None:
         self.root = root
         self.keep = keep
         self.node = node
-        self.session = session
+        self.recorder = recorder
         self.version = 0
-        self._label = ""
+        self._first: Node | None = None  # whose name those of later versions begin with
         self._made = 0
         self._writes: list[Write] = []
         self._recorder: Recorder | None = None  # of the waiting writes
@@ -108,8 +99,11 @@ class Memory:
 
     def write(self, write: Write) -> None:
         """Take note of overwritten cells."""
-        recorder = recorder_of(self.session)
-        if self._writes and (recorder is not self._recorder or len(self._writes) >= WAITING):
+        recorder = recorder_of(self.recorder)
+        if self._writes and (
+            recorder is not self._recorder
+            or len(self._writes) >= CaptureCost.current().waiting_writes
+        ):
             self.settle()
         self._recorder = recorder
         self._writes.append(write)
@@ -124,19 +118,14 @@ class Memory:
             inputs = [] if left is None else [(old, left)]
             inputs += sources
             new = self._next(recorder)
-            recorder.record(
-                "setitem",
-                [node for node, _ in inputs],
-                [new],
-                (tuple(lineage for _, lineage in inputs),),
-                {},
-            )
+            nodes, row = [node for node, _ in inputs], [lineage for _, lineage in inputs]
+            recorder.record(Step("setitem", nodes, [new], (row,), {}))
             self._go_on(new)
         return self.node
 
     def next_version(self) -> Node:
         """Make the node of a version that an operation is going to write as a whole."""
-        return self._next(recorder_of(self.session))
+        return self._next(recorder_of(self.recorder))
 
     def replace(self, node: Node) -> None:
         """Go on with a version that an operation has written as a whole."""
@@ -148,19 +137,19 @@ class Memory:
         self.node = node
         self.version += 1
         if self.keep:
-            self.session.keep(node, self.root)
+            self.recorder.keep(node, self.root)
 
     def relabel(self) -> None:
         """Name further versions after the latest one, which got a name from the user."""
-        self._label, self._made = "", 0
+        self._first, self._made = None, 0
 
     def _next(self, recorder: Recorder) -> Node:
-        self._label = self._label or self.node.name
+        self._first = self._first or self.node
         self._made += 1
-        return recorder.node(self.root.shape, f"{self._label}.{self._made}", self.node.base)
+        return recorder.node(self.root.shape, (self._first, self._made), self.node.base)
 
     def _tell_scope(self) -> None:
-        scope = scope_of(self.session)
+        scope = scope_of(self.recorder)
         if scope is not None:
             scope.written(self)
 
@@ -216,8 +205,8 @@ def wrap_root(kind: type[T], plain: Array, memory: Memory, *, scalar: bool = Fal
     array = plain.view(kind)
     array.tracking = State(plain, memory, scalar=scalar)
     if memory.keep:
-        memory.session.keep(memory.node, plain)
-    memory.session.see(array)
+        memory.recorder.keep(memory.node, plain)
+    memory.recorder.see(array)
     _tell_scope(array, memory)
     return array
 
@@ -227,8 +216,8 @@ def wrap_view(kind: type[T], plain: Array, memory: Memory, node: Node | None) ->
     array = plain.view(kind)
     array.tracking = State(plain, memory, node, memory.version if node else -1)
     if memory.keep and node:
-        memory.session.keep(node, plain)
-    memory.session.see(array)
+        memory.recorder.keep(node, plain)
+    memory.recorder.see(array)
     _tell_scope(array, memory)
     return array
 
@@ -241,18 +230,28 @@ def memory_of(array: Tracked) -> Memory | None:
     if state.memory is None and state.origin is not None:
         _adopt(array, state)
     memory = state.memory
-    return None if memory is None or memory.session.closed else memory
+    return None if memory is None or memory.recorder.closed else memory
 
 
 def settled_node(array: Tracked) -> Node | None:
     """Return the node of what an array holds now, if that is known without recording anything."""
     state = array.tracking
     memory = None if state is None else state.memory
-    if state is None or memory is None or memory.waiting or memory.session.closed:
+    if state is None or memory is None or memory.waiting or memory.recorder.closed:
         return None
     if state.plain is memory.root:
         return memory.node
     return state.node if state.seen == memory.version else None
+
+
+def held_values(recorder: StoreRecorder) -> dict[str, Array]:
+    """Return the arrays that the program holds, as they are now, by their names in the store."""
+    found = {}
+    for array in recorder.alive:
+        node = settled_node(array) if isinstance(array, Tracked) else None
+        if isinstance(array, Tracked) and node is not None and node.stored:
+            found[node.name] = plain_of(array)
+    return found
 
 
 def node_of(array: Tracked) -> Node | None:
@@ -272,9 +271,9 @@ def node_of(array: Tracked) -> Node | None:
 def _refresh(array: Tracked, state: State, memory: Memory) -> None:
     """Give a view a node from the root's latest version."""
     lineage = lineage_of_view(plain_of(array), memory.root)
-    recorder = recorder_of(memory.session)
+    recorder = recorder_of(memory.recorder)
     node = recorder.node(array.shape, f"{memory.node.base}.view", memory.node.base)
-    recorder.record("view", [memory.node], [node], ((lineage,),), {})
+    recorder.record(Step("view", [memory.node], [node], ((lineage,),), {}))
     state.node, state.seen = node, memory.version
     _tell_scope(array, memory)
 
@@ -291,10 +290,10 @@ def _adopt(array: Tracked, state: State) -> None:
     if is_view(plain, memory.root):
         state.memory, state.seen = memory, -1
     elif plain.shape == source.shape and _same(plain, source):
-        recorder = recorder_of(memory.session)
+        recorder = recorder_of(memory.recorder)
         copy = recorder.node(plain.shape, f"{node.base}.copy", node.base)
-        recorder.record("copy", [node], [copy], ((identity(plain.shape),),), {})
-        state.memory = Memory(plain, copy, memory.session)
+        recorder.record(Step("copy", [node], [copy], ((identity(plain.shape),),), {}))
+        state.memory = Memory(plain, copy, memory.recorder)
         _tell_scope(array, memory)
 
 
@@ -308,22 +307,24 @@ def _same(copy: Array, source: Array) -> bool:
 
 
 def _tell_scope(array: Tracked, memory: Memory) -> None:
-    scope = scope_of(memory.session)
+    scope = scope_of(memory.recorder)
     if scope is not None:
         scope.made(array)
 
 
-@dataclass(slots=True)
 class Inputs:
     """Tracked arrays, each once, with their nodes.
 
     The nodes are taken before a call runs: afterwards an array may hold something else.
     """
 
-    arrays: list[Tracked] = field(default_factory=list)
-    plains: list[Array] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
-    session: Session | None = None
+    __slots__ = ("arrays", "nodes", "plains", "recorder")
+
+    def __init__(self) -> None:
+        self.arrays: list[Tracked] = []
+        self.plains: list[Array] = []
+        self.nodes: list[Node] = []
+        self.recorder: StoreRecorder | None = None
 
     def unwrap(self, value: Any) -> Any:
         """Return an argument with plain arrays in place of tracked ones, also inside lists."""
@@ -333,6 +334,32 @@ class Inputs:
             return type(value)([self.unwrap(item) for item in value])
         return value
 
+    @property
+    def home(self) -> StoreRecorder:
+        """The recorder of the store; there is one if there is an array."""
+        if self.recorder is None:
+            raise AssertionError("no argument is tracked")
+        return self.recorder
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the values of some input are kept, and so those of its results."""
+        return any(memory.keep for array in self.arrays if (memory := memory_of(array)))
+
+    def array_of(self, plain: Array) -> Tracked | None:
+        """Return the input whose values these are."""
+        for array, own in zip(self.arrays, self.plains, strict=True):
+            if own is plain:
+                return array
+        return None
+
+    def memory_under(self, view: Array) -> Memory | None:
+        """Return the memory of the input that a result is a view of."""
+        for array, plain in zip(self.arrays, self.plains, strict=True):
+            if is_view(view, plain) and (memory := memory_of(array)) is not None:
+                return memory
+        return None
+
     def _add(self, array: Tracked) -> Array:
         plain = plain_of(array)
         if any(array is known for known in self.arrays):
@@ -340,12 +367,12 @@ class Inputs:
         node, memory = node_of(array), memory_of(array)
         if node is None or memory is None:
             return plain
-        if self.session not in (None, memory.session):
+        if self.recorder not in (None, memory.recorder):
             raise CaptureError(
                 f"a call takes arrays of two stores, {self.nodes[0].name!r} and {node.name!r}: "
                 f"track both in one store, or give np.asarray(x) for the one that needs no lineage"
             )
-        self.session = memory.session
+        self.recorder = memory.recorder
         self.arrays.append(array)
         self.plains.append(plain)
         self.nodes.append(node)

@@ -14,8 +14,8 @@ import numpy as np
 
 from dslog.algebra.affine import point
 from dslog.algebra.union import restrict, unite
-from dslog.capture.numpy.node import Node
 from dslog.capture.numpy.view import Placement
+from dslog.capture.recorder import Node
 from dslog.cells.boxes import unpaint
 from dslog.cells.overlap import subtract
 from dslog.compress.encoder import encode_table

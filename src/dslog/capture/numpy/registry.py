@@ -24,6 +24,7 @@ KINDS: tuple[Kind, ...] = ("rule", "index-run", "value", "trace", "superset")
 values; each cell followed through the function; everything from everything, not exact."""
 
 R = TypeVar("R", bound=Rule)
+MOST_FORMS = 1 << 14  # forms of calls that are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """Rules by function object, in the order of registration."""
+    """Rules by function object, in the order of registration.
+
+    ``known`` is what rules found for calls of a form: while only shapes and arguments matter, a
+    call of the same form has the same lineage.
+    """
 
     entries: dict[Any, list[Entry]] = field(default_factory=dict)
+    known: dict[Any, Any] = field(default_factory=dict)
 
     def add(self, name: str, kind: Kind, rule: Rule, note: str = "") -> None:
         """Register a rule; a name this numpy does not have is passed over."""
@@ -50,7 +56,14 @@ class Registry:
 
     def attach(self, target: Any, name: str, kind: Kind, rule: Rule, note: str = "") -> None:
         """Register a rule for a function that numpy has no name for."""
+        self.known.clear()
         self.entries.setdefault(target, []).append(Entry(name, kind, rule, note))
+
+    def remember(self, form: Any, found: Any) -> None:
+        """Keep what was found for a form of call; the oldest ones go."""
+        if len(self.known) >= MOST_FORMS:
+            self.known.clear()
+        self.known[form] = found
 
     def rule(self, *names: str, kind: Kind = "rule", note: str = "") -> Callable[[R], R]:
         """Register a rule under one or more names: ``@rule("numpy.sum", "numpy.prod")``."""

@@ -6,40 +6,104 @@
 4. every output cell from every input cell, labelled as not exact.
 
 A rule that fails must not stop the user's program, so it costs a warning and exactness, no more.
+
+What is found for a large call is remembered: the same call on the same versions of the same arrays
+has the same lineage. Nothing here is predicted: an answer that is not certain is not given.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
 
 from dslog.algebra.affine import all_to_all
+from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.numpy import rules
-from dslog.capture.numpy.call import Call, Lineages, Rule
-from dslog.capture.numpy.registry import REGISTRY
+from dslog.capture.numpy.call import Call, Lineages, Rule, describe, form_of
+from dslog.capture.numpy.registry import REGISTRY, Kind
 from dslog.capture.numpy.trace import trace
 from dslog.capture.numpy.view import is_view, lineage_of_view
+from dslog.capture.recorder import Node, StoreRecorder
 from dslog.lineage.lineage import Lineage
+from dslog.store.hooks import Answer
 
 __all__ = ["CaptureWarning", "find_lineages", "rules"]
+
+
+Remembered = OrderedDict[tuple[Any, ...], Lineages]
+_REMEMBERED: WeakKeyDictionary[StoreRecorder, Remembered] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A call's lineage, its arguments as they are kept, and what stood in for looking.
+
+    Of a call that was found ``by_shape``, others of the same form have the same.
+    """
+
+    lineages: Lineages
+    args: dict[str, object]
+    by_shape: bool = False
+    answer: Answer | None = None
+
+
+def find(
+    call: Call, nodes: Sequence[Node], recorder: StoreRecorder, *, written: bool = False
+) -> Found:
+    """Return a call's lineage: found by its rules, or remembered from the same call."""
+    args = describe(call)
+    if not nodes:
+        return Found(((),) * len(call.outputs), args)
+    costs = CaptureCost.current()
+    large = max(array.size for array in (*call.inputs, *call.outputs)) >= costs.reuse_cells
+    form = form_of(call.func, call.args, call.kwargs, call.inputs) if large else None
+    if written or form is None:
+        lineages, kind = resolve(call, written=written)
+        return Found(lineages, args, by_shape=kind in ("rule", "index-run"))
+    remembered, versions = _REMEMBERED.setdefault(recorder, OrderedDict()), (form, *nodes)
+    if versions in remembered:
+        remembered.move_to_end(versions)
+        lineages = remembered[versions]
+        flat = tuple(lineage for row in lineages for lineage in row)
+        return Found(lineages, args, answer=Answer("base_sig", flat))
+    lineages, kind = resolve(call)
+    by_shape = kind in ("rule", "index-run")
+    if not by_shape:
+        rows = sum(one.num_rows for row in lineages for one in row if one is not None)
+        if rows <= costs.reuse_rows:
+            remembered[versions] = lineages
+        while len(remembered) > costs.reuse_calls:
+            remembered.popitem(last=False)
+    return Found(lineages, args, by_shape)
 
 
 class CaptureWarning(UserWarning):
     """The lineage of a call is a superset because a rule failed: a bug worth a report."""
 
 
-def find_lineages(call: Call, *, written: bool = False) -> Lineages:
-    """Return the lineage of every output from every input.
+def find_lineages(call: Call) -> Lineages:
+    """Return the lineage of every output from every input."""
+    return resolve(call)[0]
+
+
+def resolve(call: Call, *, written: bool = False) -> tuple[Lineages, Kind]:
+    """Return the lineage of every output from every input, and the kind of rule that found it.
 
     ``written`` says that the outputs were given with ``out``: they may be inputs, but no views.
     """
     views = None if written else _views(call)
     if views is not None:
-        return views
+        return views, "rule"
     for entry in REGISTRY.find(call.func):
         found = _try(entry.rule, call)
         if found is not None:
-            return found
-    return _try(trace, call) or superset(call)
+            return found, entry.kind
+    traced = _try(trace, call)
+    return (superset(call), "superset") if traced is None else (traced, "trace")
 
 
 def superset(call: Call) -> Lineages:

@@ -73,7 +73,7 @@ class Frame:
 
     def named(self, name: str) -> Self:
         """Give this table a name in the store and return it."""
-        if not self.tracker.session.rename(self.table.node, name):
+        if not self.tracker.recorder.rename(self.table.node, name):
             pairs = frozenset((c, c) for c in range(len(self.columns)))
             self.table = self.tracker.table(
                 name,
@@ -81,7 +81,7 @@ class Frame:
                 self.table.rows,
                 Origin("named", {}, (Input(self.table, ((None, pairs),)),)),
             )
-            self.tracker.session.rename(self.table.node, name)
+            self.tracker.recorder.rename(self.table.node, name)
             self.tracker.due(self)
         return self
 
@@ -97,7 +97,7 @@ class Frame:
     def record(self) -> None:
         """Compute the lineage of this frame and of all it comes from, and hand it to the store."""
         with self.tracker.lock:
-            if not self.table.recorded and not self.tracker.session.closed:
+            if not self.table.recorded and not self.tracker.recorder.closed:
                 frame, trail = self.data
                 trace(frame, trail, self.tracker.outlet)
                 self.tracker.record(self.table)
@@ -122,7 +122,7 @@ class Frame:
     def _save(self) -> None:
         """Write the values into the store's folder, once, if they are to be kept."""
         directory = self.tracker.values
-        if not self.table.keep or self._saved == self.name or self.tracker.session.closed:
+        if not self.table.keep or self._saved == self.name or self.tracker.recorder.closed:
             return
         if directory is not None:
             self._saved = self.name

@@ -23,6 +23,7 @@ from pyspark.sql.types import DataType, LongType, NumericType, StructField, Stru
 
 from dslog.capture.spark.column_steps import flatten, quoted
 from dslog.capture.spark.frame import Data, Frame
+from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_reader import Reading, read_step
 from dslog.capture.spark.row_groups import FIRST, Grouping, Mark, compute_groups, number_groups
 from dslog.capture.spark.row_id import (
@@ -42,7 +43,6 @@ from dslog.errors import CaptureError
 from dslog.lineage.table import Table
 
 T = TypeVar("T", bound=Frame)
-BROADCAST = 1_000_000
 
 
 class OpaqueSteps(Frame):
@@ -132,7 +132,7 @@ def _number(
     """Number the rows that groups gave, in the order of groups, and map them to groups."""
     (first, place), number = marks, fresh_column()
     numbers = groups.select(F.col(FIRST).alias(first), F.col(one.column).alias(number))
-    if one.numbering.total <= BROADCAST:
+    if one.numbering.total <= FrameCost.current().broadcast_ids:
         numbers = F.broadcast(numbers)
     joined = made.join(numbers, first)
     fixed, line = fix_order(joined.orderBy(number, place))

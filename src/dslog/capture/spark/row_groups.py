@@ -17,6 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from dslog.capture.spark.frame import Data
+from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_reader import column_at
 from dslog.capture.spark.row_id import (
     HIDDEN,
@@ -39,7 +40,6 @@ FIRST = f"{HIDDEN}first"
 RANK = f"{HIDDEN}rank"
 """Holds the rank of a group's first row, if rows have several ids."""
 
-BROADCAST = 1_000_000
 """Groups up to which every executor gets the numbers of all of them."""
 
 _beside = ThreadPoolExecutor(4, thread_name_prefix="dslog-trace")
@@ -193,7 +193,9 @@ def _link_by_keys(
         cell = ((marks[mark.link], None),) if mark.link in marks else ()
         taps.append(Tap(((number, one.numbering), *cell), flag))
     links = ["group", *(mark.link for mark in grouping.marks)]
-    still = False if one.numbering.total <= BROADCAST else None  # else only the plan can tell
+    still = (
+        False if one.numbering.total <= FrameCost.current().broadcast_ids else None
+    )  # else only the plan can tell
     maps = trace(joined, grouping.trail, grouping.outlet, taps, moved=moved or still)
     rows.maps |= dict(zip(links, maps, strict=True))
 
@@ -218,7 +220,7 @@ def _with_numbers(
         *extra,
         F.col(one.column).alias(number),
     )
-    if one.numbering.total <= BROADCAST:
+    if one.numbering.total <= FrameCost.current().broadcast_ids:
         numbers = F.broadcast(numbers)
     same = F.lit(True)
     for key, group in zip(keys, groups, strict=True):

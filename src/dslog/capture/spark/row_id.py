@@ -23,13 +23,12 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.table_product import RowMap
 from dslog.types import I64
 
 SHIFT = 33  # bits of an id that count rows within a partition, as in Spark
 MASK = (1 << SHIFT) - 1
-PER_BUCKET = 1 << 19
-"""Rows that one task sorts and compresses when a frame has to be put in order."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,10 @@ class Numbering:
     @cached_property
     def buckets(self) -> int:
         """How many tasks it takes to put as many rows as these in order."""
-        partitions, wanted = max(len(self.counts), 1), max(-(-self.total // PER_BUCKET), 1)
+        partitions, wanted = (
+            max(len(self.counts), 1),
+            max(-(-self.total // FrameCost.current().bucket_rows), 1),
+        )
         return wanted if wanted <= partitions else partitions * -(-wanted // partitions)
 
     def bucket(self, column: Column) -> Column:

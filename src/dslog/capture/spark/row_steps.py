@@ -22,6 +22,7 @@ from pyspark.sql.types import DoubleType, FloatType
 
 from dslog.capture.spark.column_steps import quoted
 from dslog.capture.spark.frame import Data, Frame
+from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_reader import analysed, parse, text_of
 from dslog.capture.spark.row_groups import FIRST, RANK, Grouping, Mark, number_groups
 from dslog.capture.spark.row_id import (
@@ -173,8 +174,6 @@ _KINDS = {
     "anti": "anti",
     "leftanti": "anti",
 }
-SMALL = 100_000
-"""Rows of a table whose size Spark can't know, up to which it is sent to all executors."""
 
 
 class JoiningSteps(Frame):
@@ -257,7 +256,7 @@ def _other_side(other: Frame) -> tuple[DataFrame, Id]:
     column = fresh_column()
     renamed = frame.withColumnRenamed(one.column, column)
     checkpointed = "LogicalRDD" in analysed(frame).toString()
-    if checkpointed and one.numbering.total <= SMALL:
+    if checkpointed and one.numbering.total <= FrameCost.current().small_side:
         renamed = F.broadcast(renamed)
     return renamed, Id(column, one.pending)
 

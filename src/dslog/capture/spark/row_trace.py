@@ -31,6 +31,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_reader import first_of_each_partition
 from dslog.capture.spark.row_id import Id, Numbering, Trail
 from dslog.capture.spark.row_pass import (
@@ -72,10 +73,6 @@ from dslog.store.catalog import Body, FileRecord
 from dslog.store.files import Files
 from dslog.types import I64, Shape
 
-PER_FILE = 1 << 20
-"""Rows of a part file, about: what a task holds at a time."""
-
-TASKS = 4  # per core
 _NOTES = "place int, note string"
 
 
@@ -126,7 +123,7 @@ class Outlet:
     ) -> list[Part]:
         """Run the second job, a task for every part file or a few."""
         rows = [(place, move.to_json()) for place, (_, move) in enumerate(asked)]
-        tasks = min(len(rows), TASKS * cores(session))
+        tasks = min(len(rows), FrameCost.current().tasks_per_core * cores(session))
         spread = session.createDataFrame(rows, _NOTES).repartitionById(
             tasks, F.expr(f"place % {tasks}")
         )
@@ -233,7 +230,11 @@ def _sort_out(
         name = pieces.column("data")[row].as_py().decode()
         some = moves.setdefault(number, [])
         held += int(rows[row])
-        if some and (some[-1].left, some[-1].right) == (left, right) and held <= PER_FILE:
+        if (
+            some
+            and (some[-1].left, some[-1].right) == (left, right)
+            and held <= FrameCost.current().file_rows
+        ):
             some[-1] = replace(some[-1], names=(*some[-1].names, name))
         else:
             some.append(Move((name,), left, right, width))
@@ -293,10 +294,6 @@ def _join(tables: Sequence[Table], width: int) -> Table:
     return table.take(np.argsort(table.out_lo[:, 0], kind="stable"))
 
 
-SMALL_ROWS = 1 << 16
-"""Rows of a table whose ids may come to the driver, half a megabyte each: a fixed amount."""
-
-
 class Nearby(Pass):
     """A pass over all rows at once, which keeps what it finds."""
 
@@ -312,7 +309,7 @@ class Nearby(Pass):
 
 def most_here(outlet: Outlet) -> int:
     """Rows of a table up to which the pass over its ids is done by the driver."""
-    return min(outlet.rows, SMALL_ROWS)
+    return min(outlet.rows, FrameCost.current().small_rows)
 
 
 def few_of(frame: DataFrame, spec: SpineSpec, most: int) -> DataFrame:

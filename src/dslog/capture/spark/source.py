@@ -24,11 +24,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_reader import analysed, execution, is_bucketed, operators, physical
 from dslog.capture.spark.row_id import SHIFT, Id, Numbering, Trail, fresh_column
-
-MOST_FILES = 256
-"""Files up to which the driver reads their footers; of more, Spark's tasks count the rows."""
 
 _SLACK = 1 << 10
 """Bytes by which writers of Parquet may differ on where a row group begins."""
@@ -52,13 +50,13 @@ def rows_by_footers(frame: DataFrame) -> tuple[int, ...] | None:
     if not _WHOLE.match(analysed(frame).toString()):
         return None
     partitions = execution(frame).toRdd().partitions()
-    if len(partitions) > MOST_FILES:
+    if len(partitions) > FrameCost.current().footers:
         return None
     slices = list(_slices(partitions))
     files: dict[str, list[Slice]] = {}
     for one in slices:
         files.setdefault(one.path, []).append(one)
-    if len(files) > MOST_FILES or not all(_LOCAL.match(path) for path in files):
+    if len(files) > FrameCost.current().footers or not all(_LOCAL.match(path) for path in files):
         return None
     counts = [0] * len(partitions)
     try:
@@ -117,9 +115,6 @@ _IN_PLACE = {
 }  # fmt: skip
 """Operators that leave rows where they are, whatever Spark makes of them."""
 
-KEPT_ROWS = 1 << 20
-"""Rows up to which keeping what a join gave takes less than doing it again."""
-
 
 def moves_rows(frame: DataFrame, trail: Trail) -> bool:
     """Whether Spark may hand out the rows of a DataFrame in another order than their first ids'."""
@@ -177,7 +172,7 @@ def kept(frame: DataFrame, trail: Trail) -> Iterator[tuple[DataFrame, bool]]:
     gave. Rows are kept as they are: Spark's cache would encode them by column, which takes longer.
     """
     moved = moves_rows(frame, trail)
-    again = not moved and trail.ids[0].numbering.total > KEPT_ROWS
+    again = not moved and trail.ids[0].numbering.total > FrameCost.current().kept_rows
     if again or not any(step.other is not None for step in trail.steps):
         yield frame, moved
         return

@@ -7,10 +7,9 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from dslog.capture.numpy.node import Node
-from dslog.capture.recorder import Session
+from dslog.capture.recorder import Node, Step, StoreRecorder
 from dslog.capture.spark.row_id import RowSet
 from dslog.capture.spark.row_trace import Outlet, store_products
 from dslog.capture.table_product import Pairs, Part, RowMap
@@ -20,7 +19,6 @@ from dslog.lineage.lineage import Lineage
 from dslog.store.catalog import Body
 
 if TYPE_CHECKING:
-    from dslog.capture.numpy.call import Lineages
     from dslog.capture.spark.frame import Frame
 
 
@@ -68,10 +66,10 @@ class TableNode:
 class Tracker:
     """A store's side of tracked frames: names for tables, and frames whose lineage is due."""
 
-    def __init__(self, session: Session, values: Path | None = None) -> None:
-        self.session = session
+    def __init__(self, recorder: StoreRecorder, values: Path | None = None) -> None:
+        self.recorder = recorder
         self.values = values
-        self.outlet = Outlet(session.files, Config.from_environment().collect_rows)
+        self.outlet = Outlet(recorder.files, Config.from_environment().collect_rows)
         self.lock = threading.RLock()
         self._due: weakref.WeakSet[Frame] = weakref.WeakSet()
         self._held: list[Frame] = []
@@ -79,31 +77,31 @@ class Tracker:
 
     def table(self, base: str, columns: tuple[str, ...], rows: RowSet, origin: Origin) -> TableNode:
         """Name the result of a step after the table it comes from."""
-        node = self.session.node((), f"{base}.{origin.op}", base)
+        node = self.recorder.node((), f"{base}.{origin.op}", base)
         keep = any(one.table.keep for one in origin.inputs)
         return TableNode(node, columns, rows, origin, keep=keep)
 
     def source(self, name: str | None, columns: tuple[str, ...], rows: RowSet) -> TableNode:
         """Make the node of a table that the user brings."""
-        self.session.catalog.require_writable()
+        self.recorder.catalog.require_writable()
         origin = Origin("track")
-        if name is not None and self.session.is_taken(name):
+        if name is not None and self.recorder.is_taken(name):
             raise CaptureError(
                 f"there is an array {name!r} in the store: track this table under another name"
             )
-        node = self.session.node((), name or "table", name or "table")
+        node = self.recorder.node((), name or "table", name or "table")
         node.base = node.name
         return TableNode(node, columns, rows, origin)
 
     def stored(self, name: str, columns: tuple[str, ...]) -> TableNode | None:
         """Return a table that the store has under this name, with as many columns."""
-        shape = self.session.catalog.shape(name)
-        if shape is None and self.session.is_taken(name):
-            self.session.flush()
-            shape = self.session.catalog.shape(name)
+        shape = self.recorder.catalog.shape(name)
+        if shape is None and self.recorder.is_taken(name):
+            self.recorder.flush()
+            shape = self.recorder.catalog.shape(name)
         if shape is None or len(shape) != 2 or shape[1] != len(columns):
             return None
-        node = Node(name, shape, name, self.session, stored=True)
+        node = self.recorder.known(name, shape)
         return TableNode(node, columns, RowSet(shape[0]), Origin("track"), recorded=True)
 
     def read_again(self, table: TableNode, name: str | None) -> TableNode:
@@ -126,7 +124,7 @@ class Tracker:
     def flush(self) -> None:
         """Compute and record the lineage of every frame that somebody still holds."""
         with self.lock:
-            while self._due and not self.session.closed:
+            while self._due and not self.recorder.closed:
                 frame = self._due.pop()
                 try:
                     frame.record()
@@ -154,9 +152,8 @@ class Tracker:
         for one in table.origin.inputs:
             tables.setdefault(one.table.node, []).append(one)
         found = tuple(self._lineage(table, inputs) for inputs in tables.values())
-        lineages = cast("Lineages", (found,))  # stored forms are passed on like any other
         args = {**table.origin.args, "columns": list(table.columns)}
-        self.session.record(table.origin.op, list(tables), [table.node], lineages, args)
+        self.recorder.record(Step(table.origin.op, list(tables), [table.node], (found,), args))
         table.recorded = True
 
     def _lineage(self, table: TableNode, inputs: list[Input]) -> Lineage | Body:

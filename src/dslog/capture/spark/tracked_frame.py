@@ -60,7 +60,7 @@ class Actions(Frame):
     def toNumpy(self, dtype: Any = None) -> TrackedArray:  # noqa: N802
         """Return the values as a tracked array, rows by columns: lineage goes on in numpy."""
         values = self.toPandas().to_numpy(dtype=dtype)
-        return track(self.tracker.session, values, self.name)
+        return track(self.tracker.recorder, values, self.name)
 
     def collect(self) -> list[Row]:
         """Return the rows."""

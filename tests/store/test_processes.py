@@ -237,10 +237,10 @@ def test_reads_see_one_state_while_another_process_writes(tmp_path, monkeypatch)
         store.array("A", (3,))
         plain, count = Connection.rows, 0
 
-        def rows(self, sql, values=()):
+        def rows(self, sql, *values):
             nonlocal count
-            found = plain(self, sql, values)
-            if self is store._catalog._db:
+            found = plain(self, sql, *values)
+            if self is store._catalog:
                 monkeypatch.undo()
                 name = f"B{count}"
                 other.array(name, (3,))

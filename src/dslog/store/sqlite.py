@@ -12,12 +12,12 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from dslog.errors import CorruptError, StoreError, VersionError
 from dslog.query.plan import Edge
@@ -90,7 +90,7 @@ class Connection:
             return _open(f"{target}?mode=ro&immutable=1", writable=False)
         return _open(f"{target}?mode=ro", writable=False)
 
-    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
+    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Run a statement and return all its rows."""
         self._settle()
         with self._lock:
@@ -101,7 +101,7 @@ class Connection:
     def state(self) -> tuple[int, int]:
         """Return numbers that change with every commit of others, and every change of our own."""
         (version,) = self.rows("PRAGMA data_version")[0]
-        return cast("int", version), self._db.total_changes
+        return version, self._db.total_changes
 
     def insert(self, sql: str, values: Sequence[object]) -> int:
         """Run an INSERT inside a transaction and return the new row's number."""
@@ -112,7 +112,7 @@ class Connection:
         return cursor.lastrowid or 0
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def writing(self) -> Iterator[None]:
         """Take the write lock; commit when the block ends, roll back when it raises."""
         self._settle()
         with self.still(), self._lock:
@@ -254,47 +254,22 @@ _LINEAGES = """
 """
 
 
-class SqliteCatalog:
+class SqliteCatalog(Connection):
     """A :class:`~dslog.store.catalog.Catalog` in one SQLite file, or in memory (``path=None``)."""
 
     def __init__(self, path: Path | None, *, writable: bool = True) -> None:
-        self._path = path
-        self._db = Connection(path, writable=writable)
+        super().__init__(path, writable=writable)
         try:
             self._bring_up_to_date()
         except BaseException:
-            self._db.close()
+            self.close()
             raise
-
-    def close(self) -> None:
-        """Let go of the database."""
-        self._db.close()
-
-    def before_use(self, commit_pending: Callable[[], None]) -> None:
-        """Have what waits to be written committed before the catalog is read or written."""
-        self._db.before_use(commit_pending)
-
-    def still(self) -> AbstractContextManager[None]:
-        """Read inside a ``with`` block without committing what waits."""
-        return self._db.still()
-
-    def require_writable(self) -> None:
-        """Raise a StoreError unless a transaction could begin."""
-        self._db.require_writable()
 
     # reading
 
-    def state(self) -> object:
-        """Return a value that is another one after any change, whoever made it."""
-        return self._db.state()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Let all reads of a ``with`` block see one state, whatever others commit meanwhile."""
-        return self._db.snapshot()
-
     def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
         """Return the shapes of those arrays that there are."""
-        rows = self._rows(
+        rows = self.rows(
             "SELECT a.name, shape FROM json_each(?) JOIN arrays a ON a.name = value",
             compact(names),
         )
@@ -302,7 +277,7 @@ class SqliteCatalog:
 
     def among(self, names: Sequence[str]) -> list[Edge]:
         """Return what ``between`` gives for every pair of these arrays."""
-        rows = self._rows(
+        rows = self.rows(
             "WITH some AS (SELECT a.id, a.name FROM json_each(?) JOIN arrays a ON a.name = value) "
             "SELECT DISTINCT o.name, i.name, b.id, b.num_rows, b.exact FROM some o "
             "JOIN lineages l ON l.output = o.id JOIN some i ON i.id = l.input "
@@ -313,22 +288,22 @@ class SqliteCatalog:
 
     def shape(self, name: str) -> Shape | None:
         """Return an array's shape, or None when there is no such array."""
-        rows = self._rows("SELECT shape FROM arrays WHERE name = ?", name)
+        rows = self.rows("SELECT shape FROM arrays WHERE name = ?", name)
         return self._shape(rows[0][0]) if rows else None
 
     def arrays(self) -> list[ArrayInfo]:
         """Return every array, in order of definition."""
-        rows = self._rows("SELECT name, shape FROM arrays ORDER BY id")
+        rows = self.rows("SELECT name, shape FROM arrays ORDER BY id")
         return [ArrayInfo(name, self._shape(shape)) for name, shape in rows]
 
     def operations(self) -> list[Operation]:
         """Return every operation, in order of registration."""
         with self.snapshot():
-            used = self._rows(
+            used = self.rows(
                 "SELECT operation, role, name FROM operation_arrays JOIN arrays ON id = array "
                 "ORDER BY operation, role, position"
             )
-            rows = self._rows(
+            rows = self.rows(
                 "SELECT id, name, args, reused, exact, created, predicted FROM operations "
                 "ORDER BY id"
             )
@@ -342,7 +317,7 @@ class SqliteCatalog:
         chosen = {"o.name = ?": out, "i.name = ?": in_}
         given = {test: name for test, name in chosen.items() if name is not None}
         where = f" WHERE {' AND '.join(given)}" if given else ""
-        rows = self._rows(f"{_LINEAGES}{where} ORDER BY l.id", *given.values())
+        rows = self.rows(f"{_LINEAGES}{where} ORDER BY l.id", *given.values())
         return [
             LineageInfo(out, in_, op, num_rows, nbytes, bool(exact), where, body, bool(predicted))
             for out, in_, op, num_rows, nbytes, exact, where, body, predicted in rows
@@ -350,7 +325,7 @@ class SqliteCatalog:
 
     def between(self, out: str, in_: str) -> list[Edge]:
         """Return the different lineages of a pair, shared ones once, as a query plans with them."""
-        rows = self._rows(
+        rows = self.rows(
             "SELECT DISTINCT b.id, b.num_rows, b.exact FROM lineages l "
             "JOIN arrays o ON o.id = l.output JOIN arrays i ON i.id = l.input "
             "JOIN bodies b ON b.id = l.body WHERE o.name = ? AND i.name = ? ORDER BY b.id",
@@ -377,13 +352,13 @@ class SqliteCatalog:
 
     def body(self, number: int) -> Body:
         """Return a stored lineage's content; the header's checksum is compared."""
-        rows = self._rows(
+        rows = self.rows(
             "SELECT header, num_rows, exact, checksum FROM bodies WHERE id = ?", number
         )
         if not rows:
-            raise CorruptError(f"the catalog {self._path} has no lineage number {number}")
+            raise CorruptError(f"the catalog {self.path} has no lineage number {number}")
         header, num_rows, exact, checksum = rows[0]
-        files = self._rows(
+        files = self.rows(
             "SELECT blob, part, name, nbytes, checksum FROM files WHERE body = ? "
             "ORDER BY blob, part",
             number,
@@ -391,19 +366,19 @@ class SqliteCatalog:
         body = Body(header, num_rows, bool(exact), tuple(FileRecord(*file) for file in files))
         if _checksum(body) != checksum:
             raise CorruptError(
-                f"lineage number {number} in the catalog {self._path} is damaged: "
+                f"lineage number {number} in the catalog {self.path} is damaged: "
                 f"its checksum differs; restore the store from a copy"
             )
         return body
 
     def find_body(self, body: Body) -> int | None:
         """Return the number of a stored body with the same content, if there is one."""
-        alike = self._rows("SELECT id FROM bodies WHERE checksum = ?", _checksum(body))
+        alike = self.rows("SELECT id FROM bodies WHERE checksum = ?", _checksum(body))
         return next((n for (n,) in alike if self.body(n).content == body.content), None)
 
     def bodies(self) -> list[int]:
         """Return the numbers of all bodies."""
-        return [number for (number,) in self._rows("SELECT id FROM bodies ORDER BY id")]
+        return [number for (number,) in self.rows("SELECT id FROM bodies ORDER BY id")]
 
     def file_names(self) -> set[str]:
         """Return the names of all committed files."""
@@ -411,12 +386,12 @@ class SqliteCatalog:
 
     def signature(self, kind: str, key: str) -> Signature | None:
         """Return one signature, or None."""
-        rows = self._rows("SELECT * FROM signatures WHERE kind = ? AND key = ?", kind, key)
+        rows = self.rows("SELECT * FROM signatures WHERE kind = ? AND key = ?", kind, key)
         return Signature(*rows[0]) if rows else None
 
     def signatures(self) -> list[Signature]:
         """Return every signature."""
-        rows = self._rows("SELECT * FROM signatures ORDER BY kind, key")
+        rows = self.rows("SELECT * FROM signatures ORDER BY kind, key")
         return [Signature(*row) for row in rows]
 
     def totals(self) -> Mapping[str, int]:
@@ -436,12 +411,12 @@ class SqliteCatalog:
             "file_bytes": "SELECT coalesce(sum(nbytes), 0) FROM files",
         }
         with self.snapshot():
-            return {what: self._rows(sql)[0][0] for what, sql in counts.items()}
+            return {what: self.rows(sql)[0][0] for what, sql in counts.items()}
 
     def problems(self) -> list[str]:
         """Check the database itself and return what is wrong with it."""
-        found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
-        dangling = self._rows("PRAGMA foreign_key_check")
+        found = [text for (text,) in self.rows("PRAGMA integrity_check") if text != "ok"]
+        dangling = self.rows("PRAGMA foreign_key_check")
         return found + [
             f"row {row} of table {table} refers to a missing row of {parent}"
             for table, row, parent, _ in dangling
@@ -452,36 +427,36 @@ class SqliteCatalog:
     @contextmanager
     def transaction(self) -> Iterator["SqliteTransaction"]:
         """Begin to write; waits for other writers. Reads inside it see its own changes."""
-        with self._db.transaction():
-            yield SqliteTransaction(self._db)
+        with self.writing():
+            yield SqliteTransaction(self)
 
     def _bring_up_to_date(self) -> None:
-        if not self._db.writable:
+        if not self.writable:
             self._check_version(self._version())
             return
         if self._check_version(self._version()) < len(schema.MIGRATIONS):
-            with self._db.transaction():  # somebody else may have been faster: look again
+            with self.writing():  # somebody else may have been faster: look again
                 version = self._check_version(self._version())
                 for statements in schema.MIGRATIONS[version:]:
                     for statement in statements:
-                        self._db.rows(statement)
-                self._db.rows(
+                        self.rows(statement)
+                self.rows(
                     "CREATE TABLE IF NOT EXISTS meta "
                     "(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
                 )
-                self._db.rows(
+                self.rows(
                     "INSERT OR REPLACE INTO meta VALUES ('format', ?)",
-                    (str(len(schema.MIGRATIONS)),),
+                    str(len(schema.MIGRATIONS)),
                 )
 
     def _version(self) -> int:
         tables = self._names("SELECT name FROM sqlite_master WHERE type = 'table'")
         if not tables:
             return 0
-        rows = self._rows("SELECT value FROM meta WHERE key = 'format'") if "meta" in tables else []
+        rows = self.rows("SELECT value FROM meta WHERE key = 'format'") if "meta" in tables else []
         if not rows or not str(rows[0][0]).isdecimal():
             raise CorruptError(
-                f"{self._path} is no DSLog catalog, or a damaged one: it names no format version"
+                f"{self.path} is no DSLog catalog, or a damaged one: it names no format version"
             )
         return int(rows[0][0])
 
@@ -489,21 +464,18 @@ class SqliteCatalog:
         newest = len(schema.MIGRATIONS)
         if version > newest:
             raise VersionError(
-                f"the store at {self._path} has format version {version}, and this DSLog reads up "
+                f"the store at {self.path} has format version {version}, and this DSLog reads up "
                 f"to version {newest}: update DSLog to open it"
             )
-        if version < newest and not self._db.writable:
+        if version < newest and not self.writable:
             raise StoreError(
-                f"the store at {self._path} has format version {version} and must be brought to "
+                f"the store at {self.path} has format version {version} and must be brought to "
                 f"version {newest}: open it once with mode='a', in a directory you may write"
             )
         return version
 
-    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._db.rows(sql, values)
-
     def _names(self, sql: str, *values: object) -> list[str]:
-        return [name for (name,) in self._rows(sql, *values)]
+        return [name for (name,) in self.rows(sql, *values)]
 
     def _shape(self, text: str) -> Shape:
         return tuple(self._json(text))
@@ -513,7 +485,7 @@ class SqliteCatalog:
             return json.loads(text)
         except ValueError as error:
             raise CorruptError(
-                f"the catalog {self._path} is damaged: it holds {text!r} where JSON belongs"
+                f"the catalog {self.path} is damaged: it holds {text!r} where JSON belongs"
             ) from error
 
     def _operation(
@@ -595,7 +567,9 @@ class SqliteTransaction:
         """Count one more answer of a signature, and the seconds it saved."""
         self._db.rows(
             "UPDATE signatures SET hits = hits + 1, saved = saved + ? WHERE kind = ? AND key = ?",
-            (saved, kind, key),
+            saved,
+            kind,
+            key,
         )
 
 

@@ -279,4 +279,4 @@ def test_large_lineage_is_loaded_once_when_most_of_it_is_wanted(spark, tmp_path,
             found = store.prov_query(["B", "A"], CELLS[cells])
             expected = brute_force(RELATION, CELLS[cells], backward=True)
             np.testing.assert_array_equal(found.mask(), expected)
-        assert store._cache.get(store.stored("B", "A")[0].number) is not None
+        assert store._engines.cache.get(store.stored("B", "A")[0].number) is not None

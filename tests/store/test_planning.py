@@ -54,4 +54,4 @@ def test_few_plans_are_kept(chain):
     with StoreCost.using(plans=2), dslog.open(chain) as store:
         for path in (["B", "A"], ["A", "B"], ["C", "B"], ["B", "C"]):
             assert store.prov_query(path, 1).count == 1
-            assert len(store._plans) <= 2
+            assert len(store._planner._kept) <= 2

@@ -40,11 +40,10 @@ if TYPE_CHECKING:
 ENGINES = ("auto", "local", "spark")
 
 
-def check_engine(engine: str) -> str:
-    """Return the engine's name, or say that there is no such engine."""
+def check_engine(engine: str) -> None:
+    """Raise an EngineError unless there is an engine of this name."""
     if engine not in ENGINES:
         raise EngineError(f"engine {engine!r} is unknown: use one of {', '.join(ENGINES)}")
-    return engine
 
 
 def is_frame(value: object) -> bool:
@@ -99,9 +98,9 @@ class Engines:
 
     catalog: Catalog
     files: Files
-    cache: LineageCache
     spark: object
     writable: bool
+    cache: LineageCache = field(default_factory=LineageCache, compare=False)
     _headers: dict[int, LargeLineage] = field(default_factory=dict, compare=False)
 
     def loader(self, engine: str) -> Load:

@@ -26,7 +26,7 @@ from dslog.store.catalog import (
     find_array,
 )
 from dslog.store.commit import Commit, Registrar, read_captures
-from dslog.store.engines import Engines, LineageCache, Planner, check_engine
+from dslog.store.engines import Engines, Planner, check_engine
 from dslog.store.files import CATALOG, FILES, Files, StoredLineage, TemporaryFiles, locate
 from dslog.store.hooks import NoReuse, ReadCapture, Request, Reuse
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
@@ -53,11 +53,8 @@ class LineageStore:
         self._path = location.directory
         self._catalog = SqliteCatalog(location.catalog, writable=location.writable)
         self._files = Files(self._path / FILES) if self._path else TemporaryFiles()
-        self._cache = LineageCache()
-        self._plans: dict[object, tuple[ArrayInfo, Plan]] = {}
-        self._engines = Engines(
-            self._catalog, self._files, self._cache, spark, writable=location.writable
-        )
+        self._planner = Planner(self._catalog)
+        self._engines = Engines(self._catalog, self._files, spark, writable=location.writable)
         reading = self._engines.reading(read_capture)
         self._registrar = Registrar(Commit(self._catalog, self._files), reading, reuse or NoReuse())
 
@@ -234,7 +231,7 @@ class LineageStore:
         """Close the store; closing twice is fine."""
         self._catalog.close()
         self._files.close()
-        self._cache.clear()
+        self._engines.cache.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -246,7 +243,7 @@ class LineageStore:
         return f"Store({str(self._path) if self._path else ':memory:'!r})"
 
     def _plan(self, path: Sequence[str], query: object) -> tuple[Plan, Cells]:
-        array, plan = Planner(self._catalog, self._plans).plan(check_path(path))
+        array, plan = self._planner.plan(check_path(path))
         return plan, self._engines.cells(query, array)
 
     def _walk(

@@ -60,7 +60,7 @@ from dslog.reuse.signature import (
 from dslog.reuse.skeleton import Lineages
 from dslog.store.catalog import Body, Catalog, OperationReuse, Pair, Signature, Transaction
 from dslog.store.engines import is_frame
-from dslog.store.hooks import Answer, Observation, Request
+from dslog.store.hooks import Answer, Observation, Request, Reuse
 from dslog.types import I64, Shape
 
 
@@ -194,7 +194,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Predictor:
+class Predictor(Reuse):
     """Reuse for a store; see :class:`dslog.store.hooks.Reuse`.
 
     ``agreeing`` is the paper's m: how many further calls must agree before a mapping is permanent.

@@ -7,6 +7,7 @@ columns of pairs, and on the ends of compressed rows, decide which files and row
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,60 +37,6 @@ from dslog.store.lineage_store import LineageStore
 from dslog.types import I64, Shape
 
 _CATALOG = {"arrays": ARRAYS, "operations": OPERATIONS, "lineages": LINEAGES}
-
-
-class DslogSource(DataSource):
-    """A store, or the lineage between two of its arrays.
-
-    Options: ``path`` of the store; ``kind``, one of those in ``dslog.sql.table_kinds``, by default
-    "pairs"; ``out`` and ``in``, the two arrays, for "pairs" and "rows".
-    """
-
-    def __init__(self, options: MutableMapping[str, str]) -> None:
-        super().__init__(options)
-        self._kind = options.get("kind", "pairs")
-        if self._kind not in KINDS:
-            hint = did_you_mean(self._kind, KINDS)
-            raise DslogError(f"kind {self._kind!r} is none of {', '.join(KINDS)}.{hint}")
-        needed = ("path",) if self._kind in _CATALOG else ("path", "out", "in")
-        for name in needed:
-            if name not in options:
-                raise DslogError(
-                    f'reading {self._kind} of a store needs the option "{name}": '
-                    f'spark.read.format("dslog").option("{name}", ...)'
-                )
-
-    @classmethod
-    def name(cls) -> str:
-        """The name of the format."""
-        return "dslog"
-
-    def schema(self) -> StructType:
-        """The columns of the table."""
-        if self._kind in _CATALOG:
-            return from_arrow_schema(_CATALOG[self._kind])
-        with self._open() as store:
-            out_shape, in_shape = _shapes(store, self.options["out"], self.options["in"])
-        make = pairs_schema if self._kind == "pairs" else rows_schema
-        return from_arrow_schema(make(len(out_shape), len(in_shape)))
-
-    @property
-    def reads_lineage(self) -> "type[LineageReader]":
-        """What reads lineage."""
-        return LineageReader
-
-    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
-        """What plans and reads."""
-        if self._kind in _CATALOG:
-            with self._open() as store:
-                return CatalogReader(catalog_table(store, self._kind))
-        with self._open() as store:
-            out, in_ = self.options["out"], self.options["in"]
-            lineages = tuple(store.stored(out, in_))
-            return self.reads_lineage(self._kind, *_shapes(store, out, in_), lineages)
-
-    def _open(self) -> LineageStore:
-        return LineageStore(self.options["path"], "r", read_capture=_read_only)
 
 
 class CatalogReader(DataSourceReader):
@@ -201,13 +148,61 @@ class FilteringReader(LineageReader):
                 yield one
 
 
+class DslogSource(DataSource):
+    """A store, or the lineage between two of its arrays.
+
+    Options: ``path`` of the store; ``kind``, one of those in ``dslog.sql.table_kinds``, by default
+    "pairs"; ``out`` and ``in``, the two arrays, for "pairs" and "rows".
+    """
+
+    lineage_reader: ClassVar = LineageReader
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._kind = options.get("kind", "pairs")
+        if self._kind not in KINDS:
+            hint = did_you_mean(self._kind, KINDS)
+            raise DslogError(f"kind {self._kind!r} is none of {', '.join(KINDS)}.{hint}")
+        needed = ("path",) if self._kind in _CATALOG else ("path", "out", "in")
+        for name in needed:
+            if name not in options:
+                raise DslogError(
+                    f'reading {self._kind} of a store needs the option "{name}": '
+                    f'spark.read.format("dslog").option("{name}", ...)'
+                )
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "dslog"
+
+    def schema(self) -> StructType:
+        """The columns of the table."""
+        if self._kind in _CATALOG:
+            return from_arrow_schema(_CATALOG[self._kind])
+        with self._open() as store:
+            out_shape, in_shape = _shapes(store, self.options["out"], self.options["in"])
+        make = pairs_schema if self._kind == "pairs" else rows_schema
+        return from_arrow_schema(make(len(out_shape), len(in_shape)))
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
+        """What plans and reads."""
+        if self._kind in _CATALOG:
+            with self._open() as store:
+                return CatalogReader(catalog_table(store, self._kind))
+        with self._open() as store:
+            out, in_ = self.options["out"], self.options["in"]
+            lineages = tuple(store.stored(out, in_))
+            return self.lineage_reader(self._kind, *_shapes(store, out, in_), lineages)
+
+    def _open(self) -> LineageStore:
+        return LineageStore(self.options["path"], "r", read_capture=_read_only)
+
+
 class FilteringSource(DslogSource):
     """The same for sessions that push filters down; Spark refuses such a reader in others."""
 
-    @property
-    def reads_lineage(self) -> "type[LineageReader]":
-        """What reads lineage."""
-        return FilteringReader
+    lineage_reader = FilteringReader
 
 
 def _condition(one: Filter) -> Condition | None:

@@ -83,32 +83,19 @@ class Observation:
     seconds: float = 0.0
 
 
-class Reuse(Protocol):
-    """Answers calls from what earlier ones showed, and learns from those it could not answer."""
+class Reuse:
+    """Answers calls from what earlier ones showed, and learns from those it could not answer.
 
-    def answer(self, request: Request, catalog: Catalog) -> Answer | None:
-        """Return lineage for this call, or None to have it captured."""
-        ...
-
-    def learn(self, seen: Observation, catalog: Catalog, transaction: Transaction) -> None:
-        """Take note of what a capture gave, in the transaction that stores it."""
-        ...
-
-    def stats(self, catalog: Catalog) -> Sequence[OperationReuse]:
-        """Say per operation what was reused."""
-        ...
-
-
-class NoReuse:
-    """Never answers and learns nothing."""
+    This one never answers and learns nothing.
+    """
 
     def answer(self, request: Request, catalog: Catalog) -> Answer | None:  # noqa: ARG002
-        """Return None."""
+        """Return lineage for this call, or None to have it captured."""
         return None
 
     def learn(self, seen: Observation, catalog: Catalog, transaction: Transaction) -> None:
-        """Do nothing."""
+        """Take note of what a capture gave, in the transaction that stores it."""
 
     def stats(self, catalog: Catalog) -> Sequence[OperationReuse]:  # noqa: ARG002
-        """Return nothing."""
+        """Say per operation what was reused."""
         return ()

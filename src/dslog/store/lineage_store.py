@@ -28,7 +28,7 @@ from dslog.store.catalog import (
 from dslog.store.commit import Commit, Registrar, read_captures
 from dslog.store.engines import Engines, Planner, check_engine
 from dslog.store.files import CATALOG, FILES, Files, StoredLineage, TemporaryFiles, locate
-from dslog.store.hooks import NoReuse, ReadCapture, Request, Reuse
+from dslog.store.hooks import ReadCapture, Request, Reuse
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
 from dslog.store.sqlite import SqliteCatalog
 
@@ -56,7 +56,7 @@ class LineageStore:
         self._planner = Planner(self._catalog)
         self._engines = Engines(self._catalog, self._files, spark, writable=location.writable)
         reading = self._engines.reading(read_capture)
-        self._registrar = Registrar(Commit(self._catalog, self._files), reading, reuse or NoReuse())
+        self._registrar = Registrar(Commit(self._catalog, self._files), reading, reuse or Reuse())
 
     @property
     def path(self) -> Path | None:

@@ -65,11 +65,7 @@ from dslog.types import I64, Shape
 
 
 def agrees(
-    lineage: Lineage | None,
-    capture: object,
-    pair: Pair,
-    count: int,
-    rng: np.random.Generator,
+    lineage: Lineage | None, capture: object, pair: Pair, count: int, rng: np.random.Generator
 ) -> bool:
     """Whether a capture gives the lineage's cells for a few output cells."""
     if lineage is None or capture is None:

@@ -30,12 +30,7 @@ from dslog.lineage.codec import read_blob, write_blob
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.packed import pack, unpack
 from dslog.spark.part_files import LargeLineage, large_lineage, rows_of, table_bounds
-from dslog.store.catalog import (
-    Body,
-    Catalog,
-    FileRecord,
-    Pair,
-)
+from dslog.store.catalog import Body, Catalog, FileRecord, Pair
 
 MEMORY = ":memory:"
 CATALOG = "catalog.sqlite"

@@ -270,8 +270,7 @@ class SqliteCatalog(Connection):
     def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
         """Return the shapes of those arrays that there are."""
         rows = self.rows(
-            "SELECT a.name, shape FROM json_each(?) JOIN arrays a ON a.name = value",
-            compact(names),
+            "SELECT a.name, shape FROM json_each(?) JOIN arrays a ON a.name = value", compact(names)
         )
         return {name: self._shape(shape) for name, shape in rows}
 
@@ -445,8 +444,7 @@ class SqliteCatalog(Connection):
                     "(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
                 )
                 self.rows(
-                    "INSERT OR REPLACE INTO meta VALUES ('format', ?)",
-                    str(len(schema.MIGRATIONS)),
+                    "INSERT OR REPLACE INTO meta VALUES ('format', ?)", str(len(schema.MIGRATIONS))
                 )
 
     def _version(self) -> int:
@@ -559,8 +557,7 @@ class SqliteTransaction:
     def put_signature(self, signature: Signature) -> None:
         """Add a signature, or replace the one with the same kind and key."""
         self._db.insert(
-            "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            astuple(signature),
+            "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?, ?)", astuple(signature)
         )
 
     def count_hit(self, kind: str, key: str, saved: float) -> None:

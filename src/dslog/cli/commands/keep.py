@@ -43,8 +43,7 @@ def gc(
     store: StorePath,
     *,
     force: Annotated[
-        bool,
-        typer.Option("--force", help="Remove young files as well; only when nobody writes."),
+        bool, typer.Option("--force", help="Remove young files as well; only when nobody writes.")
     ] = False,
 ) -> Report:
     """Remove files that a writer left behind when it was interrupted.

@@ -65,11 +65,7 @@ class Contents(Report):
         }
 
 
-@command(
-    commands,
-    panel=LOOK,
-    examples=("dslog ls lineage.dslog", "dslog ls lineage.dslog --json"),
-)
+@command(commands, panel=LOOK, examples=("dslog ls lineage.dslog", "dslog ls lineage.dslog --json"))
 def ls(store: StorePath, *, limit: Limit = None) -> Report:
     """List the arrays of a store and how each was made."""
     with open_existing(store) as opened:

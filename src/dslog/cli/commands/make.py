@@ -56,8 +56,7 @@ def ingest(
         typer.Option(help="The output's shape, such as 3,2; needed if it is new.", metavar="SHAPE"),
     ] = None,
     in_shape: Annotated[
-        str | None,
-        typer.Option(help="The input's shape; needed if it is new.", metavar="SHAPE"),
+        str | None, typer.Option(help="The input's shape; needed if it is new.", metavar="SHAPE")
     ] = None,
     engine: EngineOption = Engine.AUTO,
 ) -> Report:

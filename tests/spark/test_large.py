@@ -16,7 +16,7 @@ from dslog.compress.provrc import provrc
 from dslog.errors import CorruptError
 from dslog.lineage.packed import unpack
 from dslog.lineage.table import Table
-from dslog.query.edges import Direction
+from dslog.query.plan import Direction
 from dslog.spark import part_files as large_module
 from dslog.spark.join_job import LargeFollower, Limits, SparkJoins
 from dslog.spark.part_files import (

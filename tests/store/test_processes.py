@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.store.location import FILES
+from dslog.store.files import FILES
 from dslog.store.sqlite import Connection
 
 PRELUDE = """
@@ -240,10 +240,10 @@ def test_reads_see_one_state_while_another_process_writes(tmp_path, monkeypatch)
         store.array("A", (3,))
         plain, count = Connection.rows, 0
 
-        def rows(self, sql, values=()):
+        def rows(self, sql, *values):
             nonlocal count
-            found = plain(self, sql, values)
-            if self is store._catalog._db:
+            found = plain(self, sql, *values)
+            if self is store._catalog:
                 monkeypatch.undo()
                 name = f"B{count}"
                 other.array(name, (3,))

@@ -39,8 +39,8 @@ from dslog.cells.selection import select
 from dslog.config import Config
 from dslog.errors import EngineError, SelectionError
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Direction
-from dslog.query.follower import Cells, Followed, trace, unite
+from dslog.query.execute import Cells, Followed, follow_and_count, unite_cells
+from dslog.query.plan import Direction
 from dslog.spark.job import cancelled_on_error, cores, job_failures, shown
 from dslog.spark.join_task import (
     BLOCKS,
@@ -66,8 +66,6 @@ from dslog.types import I64, Shape
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-ENGINES = ("auto", "local", "spark")
 
 
 class How(StrEnum):
@@ -101,13 +99,6 @@ class Limits:
     def from_config(cls, config: Config) -> Limits:
         """Take the limits from the settings."""
         return cls(config.spark_rows, config.collect_rows, config.partition_rows)
-
-
-def check_engine(engine: str) -> str:
-    """Return the engine's name, or say that there is no such engine."""
-    if engine not in ENGINES:
-        raise EngineError(f"engine {engine!r} is unknown: use one of {', '.join(ENGINES)}")
-    return engine
 
 
 def plan_step(engine: str, rows: int, *, loaded: bool, asked: int | None, limits: Limits) -> How:
@@ -396,12 +387,12 @@ class LargeFollower:
     ) -> Followed:
         limit = self.joins.limits.spark_rows
         if self.large.num_rows <= limit and rows * 4 > self.large.num_rows:
-            return trace(self.load(), cells, direction)
+            return follow_and_count(self.load(), cells, direction)
         found: Cells | None = None
         scanned = matched = joined = 0
         for some in _batches(units, limit):
-            step = trace(self.large.lineage_of(some), cells, direction)
-            found = step.cells if found is None else unite(found, step.cells)
+            step = follow_and_count(self.large.lineage_of(some), cells, direction)
+            found = step.cells if found is None else unite_cells(found, step.cells)
             scanned, matched = scanned + step.scanned, matched + step.matched
             joined += step.joined
         if found is None:

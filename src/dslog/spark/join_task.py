@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dslog.cells.boxes import coalesce, normalise, to_flat
+from dslog.cells.boxes import coalesce
 from dslog.cells.cellset import CellSet
+from dslog.cells.linear import to_flat
+from dslog.cells.overlap import normalise
 from dslog.lineage.bitmap import apply_bitmap
 from dslog.lineage.factor import whole
 from dslog.lineage.lineage import Lineage

@@ -68,8 +68,8 @@ from dslog.lineage.packed import pack
 from dslog.lineage.table import Table, concat
 from dslog.spark.job import cores
 from dslog.spark.part_files import PartFile, load_table
+from dslog.store.catalog import Body, FileRecord
 from dslog.store.files import Files
-from dslog.store.records import Body, FileRecord
 from dslog.types import I64, Shape
 
 _NOTES = "place int, note string"

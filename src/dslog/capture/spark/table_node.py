@@ -16,7 +16,7 @@ from dslog.capture.table_product import Pairs, RowMap, TableProduct
 from dslog.config import Config
 from dslog.errors import CaptureError
 from dslog.lineage.lineage import Lineage
-from dslog.store.records import Body
+from dslog.store.catalog import Body
 
 if TYPE_CHECKING:
     from dslog.capture.spark.frame import Frame

@@ -15,7 +15,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from benchmarks.workloads.numpy_call import call_numpy
 from dslog.algebra.equal import same_lineages
 from dslog.capture.numpy.function_table import table
 from dslog.capture.numpy.registry import REGISTRY, resolve
-from dslog.reuse.exchange import compacted
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, Refused
 from dslog.reuse.key import variants
@@ -189,6 +188,18 @@ def solve(examples: Sequence[Example], known: Sequence[Sequence[Form]]) -> Seque
         if all(_explained(forms, example) for example in examples):
             return forms
     return [compacted(form) for form in generalise(examples) if is_sure(form)]
+
+
+def compacted(form: Form) -> Form:
+    """Return a form with no more calls seen than say where it holds."""
+    place = 1
+    while place < len(form.seen):
+        less = replace(form, seen=(*form.seen[:place], *form.seen[place + 1 :]))
+        if less.scope == form.scope:
+            form = less
+        else:
+            place += 1
+    return form
 
 
 def is_sure(form: Form) -> bool:

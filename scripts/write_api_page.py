@@ -18,7 +18,7 @@ from dslog.questions.diff import Changed, Diff
 from dslog.questions.dropped import Dropped
 from dslog.questions.first_nan import FirstNan, NanOrigin
 from dslog.questions.reach import Impact, Touched, Why
-from dslog.store.records import ArrayInfo, LineageInfo
+from dslog.store.catalog import ArrayInfo, LineageInfo
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 FUNCTIONS = ("open", "compress", "spark", "operation")

@@ -14,7 +14,8 @@ from dslog.spark import session
 from dslog.spark.relation_job import Options, compress_frame
 from dslog.sql import spark_session as sql_session
 
-# `pytest --hypothesis-profile=deep` looks further, at other examples each time.
+# `pytest --hypothesis-profile=deep` looks further, at other examples each time; `few` is for
+# kernels that are not compiled.
 settings.register_profile(
     "ci",
     max_examples=60,
@@ -26,7 +27,15 @@ settings.register_profile(
 settings.register_profile(
     "deep", parent=settings.get_profile("ci"), max_examples=1000, derandomize=False
 )
+settings.register_profile("few", parent=settings.get_profile("ci"), max_examples=8)
 settings.load_profile("ci")
+
+
+def pytest_itemcollected(item):
+    """Mark what needs Spark, so that `-m "not spark"` is quick."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if "spark" in getattr(item, "fixturenames", ()) or parameters.get("engine") == "spark":
+        item.add_marker("spark")
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from benchmarks.experiment import Experiment, Ratio, Setting, Target
 from benchmarks.machine import watch
 from benchmarks.units import nbytes, seconds
 from dslog.capture.store import Store, open_store
-from dslog.spark.session import spark
+from dslog.spark.session import get_session
 from dslog.types import Mask, Shape
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def scale_table(setting: Setting) -> Iterator[ScaleRow]:
 def start(setting: Setting) -> SparkSession:
     """Start Spark and its workers, and have them compile."""
     setting.tick("Spark starts")
-    session = spark({"spark.master": MASTER, "spark.driver.memory": HEAP})
+    session = get_session({"spark.master": MASTER, "spark.driver.memory": HEAP})
     with setting.folder() as folder:
         compress(folder, *elementwise(session, min(MILLION, *setting.size.scale)))
     return session

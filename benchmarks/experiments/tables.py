@@ -24,7 +24,7 @@ from benchmarks.experiment import Experiment, Ratio, Setting, Target
 from benchmarks.experiments.scale import MASTER
 from benchmarks.units import nbytes, seconds
 from dslog.capture.store import open_store
-from dslog.spark.session import spark
+from dslog.spark.session import get_session
 from dslog.types import I64, Mask
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class TableRow:
 def tables_table(setting: Setting) -> Iterator[TableRow]:
     """Run the pipelines, tracked and untracked."""
     setting.tick("Spark starts")
-    session = spark({"spark.master": MASTER})
+    session = get_session({"spark.master": MASTER})
     session.sparkContext.setLogLevel("ERROR")
     for copies in setting.size.copies:
         setting.tick(f"flights x {copies}")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dslog.sql.duckdb import duckdb_view
     from dslog.sql.spark_session import spark
     from dslog.store.arguments import ArgumentError
-    from dslog.store.records import Operation
+    from dslog.store.catalog import Operation
 
 __all__ = [
     "ArgumentError",
@@ -66,7 +66,7 @@ _PLACES = {
     "ArgumentError": "dslog.store.arguments.ArgumentError",
     "CellSet": "dslog.cells.cellset.CellSet",
     "Lineage": "dslog.lineage.lineage.Lineage",
-    "Operation": "dslog.store.records.Operation",
+    "Operation": "dslog.store.catalog.Operation",
     "Store": "dslog.capture.store.Store",
     "TrackedArray": "dslog.capture.numpy.array.TrackedArray",
     "compress": "dslog.compress.encoder.compress",

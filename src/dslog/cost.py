@@ -24,31 +24,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Self
-
-_CHOSEN: ContextVar[dict[type, CostModel]] = ContextVar("chosen cost models")
-_DEFAULTS: dict[type, CostModel] = {}
+from typing import Any, ClassVar, Self
 
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
     """Thresholds of one package; see the module."""
 
+    _variable: ClassVar[ContextVar[Any]]
+
     @classmethod
     def current(cls) -> Self:
-        """Return the model in force: the defaults, or what ``using`` chose."""
-        chosen = _CHOSEN.get(_DEFAULTS).get(cls)
-        if chosen is None:
-            chosen = _DEFAULTS[cls] = cls()
-        return chosen  # type: ignore[return-value]
+        """Return the model in force: the defaults, or what ``using`` chose.
+
+        The first call makes the variable that holds it, and from then on ``current`` is no more
+        than a look at that: code may ask as often as it likes.
+        """
+        default = cls()
+        cls._variable = ContextVar(cls.__name__, default=default)
+        cls.current = cls._variable.get  # type: ignore[method-assign]
+        return default
 
     @classmethod
     @contextmanager
     def using(cls, **changes: object) -> Iterator[Self]:
         """Choose other numbers inside a ``with`` block."""
         model = replace(cls.current(), **changes)
-        token = _CHOSEN.set({**_CHOSEN.get(_DEFAULTS), cls: model})
+        token = cls._variable.set(model)
         try:
             yield model
         finally:
-            _CHOSEN.reset(token)
+            cls._variable.reset(token)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from dslog.cells.cellset import CellSet
-from dslog.cells.selection import parse, select
+from dslog.cells.selection import parse_cells, select
 from dslog.errors import SelectionError
 
 SHAPE = (4, 3, 5)
@@ -248,14 +248,14 @@ def test_a_long_value_is_cut_short():
     ],
 )
 def test_parse(text, query):
-    assert parse(text, SHAPE) == select(query, SHAPE)
+    assert parse_cells(text, SHAPE) == select(query, SHAPE)
 
 
 def test_parse_other_numbers_of_axes():
-    assert set(parse("5", (9,))) == {(5,)}
-    assert set(parse("5; 7", (9,))) == {(5,), (7,)}
-    assert set(parse("(5,)", (9,))) == {(5,)}
-    assert parse("()", ()).count == 1
+    assert set(parse_cells("5", (9,))) == {(5,)}
+    assert set(parse_cells("5; 7", (9,))) == {(5,), (7,)}
+    assert set(parse_cells("(5,)", (9,))) == {(5,)}
+    assert parse_cells("()", ()).count == 1
 
 
 @pytest.mark.parametrize(
@@ -282,4 +282,4 @@ def test_parse_other_numbers_of_axes():
 )
 def test_parse_errors(text, message):
     with pytest.raises(SelectionError, match=message):
-        parse(text, SHAPE, "B")
+        parse_cells(text, SHAPE, "B")

@@ -1,4 +1,4 @@
-"""The verbs on the command line say what they say in Python."""
+"""The questions on the command line say what they say in Python."""
 
 import json
 
@@ -32,18 +32,18 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("verb", QUESTIONS)
-def test_text_and_json_are_those_of_python(run, runs, verb):
-    arguments, ask = QUESTIONS[verb]
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_text_and_json_are_those_of_python(run, runs, question):
+    arguments, ask = QUESTIONS[question]
     with dslog.open(runs[0], "r") as store:
         expected = ask(store)
-    result = run(verb, runs[0], *arguments)
+    result = run(question, runs[0], *arguments)
     assert (result.code, result.err) == (0, "")
     assert result.out.rstrip() == str(expected)
-    assert run(verb, runs[0], *arguments, "--json").json == json.loads(
+    assert run(question, runs[0], *arguments, "--json").json == json.loads(
         json.dumps(expected.to_dict())
     )
-    assert "NaN" not in run(verb, runs[0], *arguments, "--json").out
+    assert "NaN" not in run(question, runs[0], *arguments, "--json").out
 
 
 def test_answers(run, runs):

@@ -61,6 +61,7 @@ def test_survives_packing(method, case: Case, inline_rows):
     np.testing.assert_array_equal(again.to_relation(), lineage.to_relation())
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("method", METHODS)
 @given(case=relations(), parts=st.integers(1, 4), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=40)

@@ -32,6 +32,7 @@ def test_whole_array_touches_few_rows(name):
         assert CellSet.from_boxes(answered, met.boxes) == CellSet.full(answered)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", CASES)
 def test_one_percent_box_touches_its_share(name):
     lineage = compress(*CASES[name])

@@ -32,6 +32,7 @@ def test_small_tables_need_no_file(n, key):
     assert np.array_equal(back.to_relation(), lineage.to_relation())
 
 
+@pytest.mark.compiled
 def test_large_tables_are_files():
     packed = pack(steps(3000))
     assert len(packed.blobs) == 1

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dslog.errors import PathError
-from dslog.query.edges import Direction, Edge
 from dslog.query.graph import components, plan_walk
+from dslog.query.plan import Direction, Edge
 
 NAMES = "ABCDEF"
 graphs = st.sets(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=14)

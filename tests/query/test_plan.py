@@ -3,8 +3,7 @@
 import pytest
 
 from dslog.errors import PathError
-from dslog.query.edges import Direction, Edge
-from dslog.query.plan import plan_path
+from dslog.query.plan import Direction, Edge, plan_path
 
 
 class DictEdges:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pipelines import in_memory, pipelines, relation_between
 
 import dslog
+from dslog.questions.questions_cost import QuestionsCost
 
 
 @given(pipelines())
@@ -155,9 +156,8 @@ def test_stores_by_path(tmp_path):
     assert not (tmp_path / "c").exists()
 
 
-def test_relations_too_large_to_list(monkeypatch):
-    monkeypatch.setattr("dslog.questions.diff.MOST_PAIRS", 5)
-    with run(POINTS, axis=1) as before, run(POINTS, axis=0) as after:
+def test_relations_too_large_to_list():
+    with run(POINTS, axis=1) as before, run(POINTS, axis=0) as after, QuestionsCost.using(pairs=5):
         change = before.diff(before, after).changed[0]
         assert change.lineage[0].cells is None
         assert "too large to compare pair by pair" in str(change)

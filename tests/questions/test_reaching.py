@@ -152,10 +152,10 @@ def test_a_cycle_is_gone_round_once():
         assert store.why("A", 3)["A"].indices().tolist() == [[0], [1], [2]]
 
 
-@pytest.mark.parametrize("verb", ["why", "impact", "dropped"])
-def test_bad_input(grades, verb):
+@pytest.mark.parametrize("question", ["why", "impact", "dropped"])
+def test_bad_input(grades, question):
     store, *_ = grades
-    ask = getattr(store, verb)
+    ask = getattr(store, question)
     with pytest.raises(dslog.NotFoundError, match=r"no array 'scores'.*mean 'score'"):
         ask("scores", 0)
     with pytest.raises(dslog.SelectionError):

@@ -9,7 +9,7 @@ from zoo import ZOO
 
 import dslog
 from dslog.compress.encoder import compress
-from dslog.reuse.exchange import export_signatures, import_signatures, teach
+from dslog.reuse.library import export_signatures, import_signatures, teach
 
 FLIP = next(operation for operation in ZOO if operation.name == "flip")
 BLUR = next(operation for operation in ZOO if operation.name == "blur")

@@ -6,7 +6,7 @@ from callers import Caller
 from zoo import ZOO, one
 
 import dslog
-from dslog.store.records import Signature
+from dslog.store.catalog import Signature
 
 BY_NAME = {operation.name: operation for operation in ZOO}
 SUM, CROSS, BLUR = (BY_NAME[name] for name in ("sum", "cross", "blur"))

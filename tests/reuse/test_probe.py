@@ -9,8 +9,7 @@ from dslog.algebra.affine import all_to_all
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
 from dslog.reuse.predictor import agrees
-from dslog.store.hooks import Pair
-from dslog.store.records import ArrayInfo
+from dslog.store.catalog import ArrayInfo, Pair
 from dslog.testing import operations
 
 RIGHT, OUT, IN = operations.windows(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
 from dslog.reuse.expression import Sizes
-from dslog.reuse.skeleton import build, flatten, parts
+from dslog.reuse.skeleton import build, roles, skeleton_of
 from dslog.testing import operations
 from dslog.testing.strategies import relations
 
@@ -18,13 +18,13 @@ def test_apart_and_together_again(case):
     relation, out_shape, in_shape = case
     for method in ("auto", "provrc"):
         lineage = compress(relation, out_shape, in_shape, method=method)
-        flat = flatten([lineage])
+        flat = skeleton_of([lineage])
         sizes = Sizes((in_shape,), (out_shape,))
         if flat is None:
             assert lineage.num_rows > 64
             continue
         skeleton = json.loads(flat.skeleton)
-        assert len(parts(skeleton, sizes)) == len(flat.numbers)
+        assert len(roles(skeleton, sizes)) == len(flat.numbers)
         built = build(skeleton, flat.numbers, sizes)
         assert built.dropped == ()
         assert np.array_equal(built.lineages[0].to_relation(), lineage.to_relation())
@@ -33,7 +33,7 @@ def test_apart_and_together_again(case):
 def test_labels_survive():
     relation, out_shape, in_shape = operations.reduction((4, 3), 1)
     lineage = compress(relation, out_shape, in_shape, orientation="forward").with_exact(False)
-    flat = flatten([None, lineage])
+    flat = skeleton_of([None, lineage])
     sizes = Sizes((in_shape, in_shape), (out_shape,))
     none, again = build(json.loads(flat.skeleton), flat.numbers, sizes).lineages
     assert none is None
@@ -42,7 +42,7 @@ def test_labels_survive():
 
 def test_too_many_rows_have_no_skeleton():
     order = np.random.default_rng(0).permutation(500)
-    assert flatten([compress(np.c_[np.arange(500), order], (500,), (500,))]) is None
+    assert skeleton_of([compress(np.c_[np.arange(500), order], (500,), (500,))]) is None
 
 
 FIRST_THREE = '[{"t":[[{"b":[0],"a":[0],"r":[[[0]]]}]]}]'

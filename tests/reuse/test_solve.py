@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from dslog.reuse.expression import Sizes, evaluate
-from dslog.reuse.skeleton import Part
+from dslog.reuse.skeleton import Role
 from dslog.reuse.solver import Solver
 
 VECTORS = [Sizes(((n,),), ((n,),)) for n in (6, 11, 19)]
@@ -18,7 +18,7 @@ ELSEWHERE = {
     (2, 1): Sizes(((31,), (17,)), ((48,),)),
 }
 
-OWN = Part("position", ("i0_0",))
+OWN = Role("position", ("i0_0",))
 
 
 def values(calls, text):
@@ -30,19 +30,19 @@ def values(calls, text):
     [
         (OWN, VECTORS, "0", 0),
         (OWN, VECTORS, "i0_0-1", 0),
-        (Part("count", ("o0_0", "i0_0")), VECTORS, "i0_0", 0),
-        (Part("step", ("i0_0",)), VECTORS, "-1", 0),
-        (Part("offset", ("i0_0", "o0_0")), VECTORS, "0", 0),
+        (Role("count", ("o0_0", "i0_0")), VECTORS, "i0_0", 0),
+        (Role("step", ("i0_0",)), VECTORS, "-1", 0),
+        (Role("offset", ("i0_0", "o0_0")), VECTORS, "0", 0),
         (OWN, VECTORS, "3", 1),
         (OWN, VECTORS, "i0_0-2", 1),
         (OWN, MATRICES, "i0_1", 2),
         (OWN, MATRICES, "i0_0*i0_1-1", 2),
-        (Part("offset", ("i1_0", "o0_0")), PAIRS, "-i0_0", 2),
+        (Role("offset", ("i1_0", "o0_0")), PAIRS, "-i0_0", 2),
         (OWN, PAIRS, "i0_0+i1_0-1", 2),
         (OWN, VECTORS, "i0_0//2", 3),
         (OWN, PAIRS, "i1_0-(i0_0+1)//2", 3),
         (OWN, VECTORS, "3*i0_0+1", 3),
-        (Part("position", ("o0_0",)), PAIRS, "i0_0*i1_0", 3),
+        (Role("position", ("o0_0",)), PAIRS, "i0_0*i1_0", 3),
     ],
 )
 def test_simplest_level_that_fits(part, calls, text, level):
@@ -61,13 +61,13 @@ def test_nothing_fits():
 
 def test_an_axis_that_never_varied_leaves_a_constant_open():
     calls = [Sizes(((n, 3),), ((n, 3),)) for n in (6, 11)]
-    solved = Solver(calls).solve(Part("position", ("i0_1",)), (2, 2))
+    solved = Solver(calls).solve(Role("position", ("i0_1",)), (2, 2))
     assert set(solved.expressions) == {"i0_1-1", "2"}
 
 
 def test_a_large_axis_that_is_read_whole_is_no_accident():
     calls = [Sizes(((n, 30),), ((n, 30),)) for n in (6, 11)]
-    assert Solver(calls).solve(Part("position", ("i0_1",)), (29, 29)).expressions == ("i0_1-1",)
+    assert Solver(calls).solve(Role("position", ("i0_1",)), (29, 29)).expressions == ("i0_1-1",)
 
 
 def test_candidates_agree_on_what_was_seen():

@@ -13,7 +13,15 @@ from dslog.compress.folds import fold
 from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
-from dslog.spark.pair_blocks import ROWS, Gathered, Packing, Split, chunks, cut, sort_keys
+from dslog.spark.pair_blocks import (
+    ROWS,
+    Packing,
+    PartBlocks,
+    Split,
+    chunk_keys,
+    cut_keys,
+    sort_keys,
+)
 from dslog.spark.relation_job import (
     Options,
     fold_rows,
@@ -43,10 +51,10 @@ def distributed(
         ordered = np.sort(keys[:, 0])
         bounds = ordered[np.arange(1, parts) * len(ordered) // parts]
         split = replace(split, bounds=tuple(bounds.tolist()), unit=1)
-    gathered = [Gathered(split) for _ in range(split.parts)]
+    gathered = [PartBlocks(split) for _ in range(split.parts)]
     kinds = set()
-    for some in chunks([keys], 1) if chunk == 0 else chunks(np.array_split(keys, 5), chunk):
-        for block in cut(some, split):
+    for some in chunk_keys([keys], 1) if chunk == 0 else chunk_keys(np.array_split(keys, 5), chunk):
+        for block in cut_keys(some, split):
             kinds.add(block.kind)
             gathered[block.part].add(block.kind, block.data)
     inner, seams = [], []

@@ -27,6 +27,8 @@ spark = dslog.spark({
     "spark.executor.memory": "700m",
     "spark.executor.cores": "1",
     "spark.cores.max": "2",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # both executors, however long it takes
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "1h",
 })
 n = 60_000
 order = np.random.default_rng(0).permutation(n)

@@ -269,15 +269,18 @@ def test_a_job_that_fails_leaves_the_store_as_it_was(spark, store):
     assert store.operations() == []
 
 
-def slowly(batches):
-    for batch in batches:
-        time.sleep(0.2)
-        yield batch
+def test_a_cancelled_job_leaves_the_store_as_it_was(spark, store, tmp_path):
+    """No task gives anything before the job is cancelled, however long that takes."""
+    cancelled = tmp_path / "cancelled"
 
+    def waiting(batches):
+        for batch in batches:
+            while not cancelled.exists():
+                time.sleep(0.01)
+            yield batch
 
-def test_a_cancelled_job_leaves_the_store_as_it_was(spark, store):
-    frame = spark.range(0, 700, 1, 64).selectExpr("id as b0", "id as a0")
-    frame = frame.mapInArrow(slowly, "b0 long, a0 long")
+    frame = spark.range(0, 700, 1, 4).selectExpr("id as b0", "id as a0")
+    frame = frame.mapInArrow(waiting, "b0 long, a0 long")
     failures = []
 
     def run():
@@ -293,6 +296,7 @@ def test_a_cancelled_job_leaves_the_store_as_it_was(spark, store):
     while thread.is_alive():
         spark.sparkContext.cancelAllJobs()
         thread.join(0.2)
+    cancelled.touch()
     assert len(failures) == 1
     assert store.lineages() == []
     assert list((store.path / "lineage").glob("*")) == []

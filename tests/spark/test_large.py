@@ -16,11 +16,11 @@ from dslog.compress.provrc import provrc
 from dslog.errors import CorruptError
 from dslog.lineage.packed import unpack
 from dslog.lineage.table import Table
-from dslog.query.edges import Direction
+from dslog.query.plan import Direction
 from dslog.spark import part_files as large_module
 from dslog.spark.join_job import LargeFollower, Limits, SparkJoins
 from dslog.spark.part_files import (
-    Part,
+    PartFile,
     dump_table,
     group_bounds,
     header_of,
@@ -187,8 +187,8 @@ def test_tables_survive_the_way_to_the_driver(case):
 
 
 def test_what_is_known_of_a_part_survives():
-    part = Part("d/x.parquet", 5, 1, 100, b"\x00\xff" * 8, ((0, 4), (2, 9)))
-    assert Part.from_json(part.to_json()) == part
+    part = PartFile("d/x.parquet", 5, 1, 100, b"\x00\xff" * 8, ((0, 4), (2, 9)))
+    assert PartFile.from_json(part.to_json()) == part
 
 
 def test_offsets_fit_their_column(tmp_path):

@@ -13,12 +13,15 @@ from dslog.errors import EngineError
 from dslog.spark import session
 from dslog.spark.java import java_home
 
+# Where Python finds this dslog, if it is not the one that is installed.
+PATHS = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+
 FRESH = """
 import os, sys
 import pyarrow as pa
-from dslog.spark.session import spark, stop
+from dslog.spark.session import get_session, stop
 
-started = spark()
+started = get_session()
 left = {"JAVA_HOME", "PYSPARK_PYTHON", "SPARK_LOCAL_IP"} & set(os.environ)
 assert not left, f"the environment must be as it was, without {left}"
 
@@ -32,7 +35,7 @@ print(started.version, [row.id for row in rows])
 print(started.conf.get("spark.driver.memory"), started.conf.get("spark.sql.shuffle.partitions"))
 gateway = started.sparkContext._gateway
 stop()
-again = spark()
+again = get_session()
 assert again.sparkContext._gateway is gateway, "one Java per process"
 print(again.range(5).count())
 print("java", again.sparkContext._jvm.System.getProperty("java.home"))
@@ -46,7 +49,7 @@ def run_fresh(tmp_path, **environment):
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", FRESH],
         cwd=tmp_path / "cwd",
-        env={"HOME": str(tmp_path / "home"), **environment},
+        env={"HOME": str(tmp_path / "home"), **PATHS, **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -80,14 +83,14 @@ def test_a_machine_without_java_uses_the_wheel(tmp_path):
 
 
 def test_the_active_session_is_used(spark):
-    assert session.spark() is spark
-    assert session.spark(spark) is spark
+    assert session.get_session() is spark
+    assert session.get_session(spark) is spark
     assert session.active() is spark
 
 
 def test_another_thread_gets_the_same_session(spark):
     found = []
-    thread = threading.Thread(target=lambda: found.append(session.spark()))
+    thread = threading.Thread(target=lambda: found.append(session.get_session()))
     thread.start()
     thread.join()
     assert found == [spark]
@@ -96,7 +99,7 @@ def test_another_thread_gets_the_same_session(spark):
 def test_settings_that_can_change_do(spark):
     before = spark.conf.get("spark.sql.shuffle.partitions")
     try:
-        session.spark({"spark.sql.shuffle.partitions": 5, "spark.master": "local[2]"})
+        session.get_session({"spark.sql.shuffle.partitions": 5, "spark.master": "local[2]"})
         assert spark.conf.get("spark.sql.shuffle.partitions") == "5"
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", before)
@@ -104,12 +107,12 @@ def test_settings_that_can_change_do(spark):
 
 def test_settings_that_can_not_change_are_an_error(spark):
     with pytest.raises(EngineError, match=r"spark\.driver\.memory to '9g'"):
-        session.spark({"spark.driver.memory": "9g"})
+        session.get_session({"spark.driver.memory": "9g"})
 
 
 def test_something_else_is_refused():
     with pytest.raises(EngineError, match="neither a SparkSession nor a mapping"):
-        session.spark("local[2]")
+        session.get_session("local[2]")
 
 
 def test_a_session_of_the_program_is_not_stopped(spark):
@@ -126,7 +129,7 @@ def test_a_connect_session_comes_before_a_classic_one(spark, monkeypatch):
     connect = SimpleNamespace(getActiveSession=lambda: None, _get_default_session=lambda: remote)
     module = SimpleNamespace(SparkSession=connect)
     monkeypatch.setitem(sys.modules, "pyspark.sql.connect.session", module)
-    assert session.spark() is remote
+    assert session.get_session() is remote
 
 
 def test_the_settings_that_were_asked_for(spark):
@@ -175,6 +178,7 @@ def test_spark_submit_decides_where_it_runs(tmp_path):
     run = subprocess.run(
         [program, *options, tmp_path / "job.py", tmp_path / "store"],
         env={
+            **PATHS,
             "PATH": os.environ["PATH"],
             "HOME": str(tmp_path),
             "JAVA_HOME": str(java_home()),

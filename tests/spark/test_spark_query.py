@@ -11,8 +11,8 @@ import dslog
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.errors import EngineError, SelectionError
-from dslog.query.edges import Direction
-from dslog.query.follower import gather
+from dslog.query.execute import gather_cells
+from dslog.query.plan import Direction
 from dslog.spark.join_job import How, LargeFollower, Limits, SparkJoins, plan_step
 from dslog.spark.part_files import large_lineage
 from dslog.spark.relation_job import Options, compress_frame
@@ -79,7 +79,7 @@ def test_every_way_equals_brute_force(spark, large, tmp_path, choose, how, cells
     step = follower(spark, large, tmp_path, engine, spark_rows=100, **limits).follow(
         asked, direction
     )
-    found = gather(step.cells)
+    found = gather_cells(step.cells)
     expected = brute_force(RELATION, asked, direction is Direction.BACKWARD)
     np.testing.assert_array_equal(found.mask(), expected)
     assert step.engine == ("spark" if engine == "spark" and asked else "local")
@@ -108,11 +108,11 @@ def test_a_large_result_stays_where_it_is_and_goes_on(spark, large, tmp_path, ch
     small = compress(shifted, SHAPE, SHAPE)
     third = second.follow(small, direction).cells  # boxes large, lineage small
     expected = brute_force(shifted, CellSet.from_mask(expected), back)
-    np.testing.assert_array_equal(gather(third).mask(), expected)
+    np.testing.assert_array_equal(gather_cells(third).mask(), expected)
 
     both = first.unite(second).unite(CELLS["point"])
     union = first.gather().mask() | second.gather().mask() | CELLS["point"].mask()
-    np.testing.assert_array_equal(gather(both).mask(), union)
+    np.testing.assert_array_equal(gather_cells(both).mask(), union)
 
 
 def test_what_a_query_has_to_read_decides_where_it_runs(spark, large, tmp_path):
@@ -279,4 +279,4 @@ def test_large_lineage_is_loaded_once_when_most_of_it_is_wanted(spark, tmp_path,
             found = store.prov_query(["B", "A"], CELLS[cells])
             expected = brute_force(RELATION, CELLS[cells], backward=True)
             np.testing.assert_array_equal(found.mask(), expected)
-        assert store._cache.get(store.stored("B", "A")[0].number) is not None
+        assert store._engines.cache.get(store.stored("B", "A")[0].number) is not None

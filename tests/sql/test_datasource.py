@@ -11,9 +11,9 @@ import dslog
 from dslog.compress.encoder import compress
 from dslog.errors import DslogError
 from dslog.sql.duckdb import plain_table
-from dslog.sql.pairs import pairs_within
-from dslog.sql.pushdown import Condition, cells_window, condition, rows_window
+from dslog.sql.pairs import Condition, cells_window, condition, pairs_within, rows_window
 from dslog.sql.spark_session import register
+from dslog.sql.sql_cost import SqlCost
 from dslog.testing import operations as ops
 from dslog.testing.strategies import relations
 
@@ -205,7 +205,8 @@ def test_pairs_within_a_window(case, data, most):
     window = np.array(
         [sorted(data.draw(st.tuples(*[st.integers(0, s - 1)] * 2))) for s in shape], np.int64
     ).reshape(-1, 2)
-    found = [tuple(p) for some in pairs_within(lineages, window, most) for p in some.tolist()]
+    with SqlCost.using(batch_pairs=most):
+        found = [tuple(p) for some in pairs_within(lineages, window) for p in some.tolist()]
     expected = {
         tuple(p)
         for p in np.asarray(relation).tolist()
@@ -224,9 +225,8 @@ def test_plain_rows_mean_the_same(case, orientation):
     np.testing.assert_array_equal(plain.to_relation(), lineage.to_relation())
 
 
-def test_products_too_large_for_a_view_say_so(monkeypatch):
-    monkeypatch.setattr("dslog.sql.duckdb.MOST_ROWS", 10)
-    with pytest.raises(DslogError, match="too many for a view"):
+def test_products_too_large_for_a_view_say_so():
+    with SqlCost.using(view_rows=10), pytest.raises(DslogError, match="too many for a view"):
         plain_table(compress(*ops.resize((30, 31), (13, 17))))
 
 

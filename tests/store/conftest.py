@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.store.location import CATALOG
+from dslog.store.files import CATALOG
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 
 import dslog
 from dslog.store.arguments import canonical_args
-from dslog.store.sqlite import compact
+from dslog.store.catalog import compact
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 
 from dslog.errors import CorruptError, StoreError, VersionError
 from dslog.store import schema
-from dslog.store.catalog import Catalog
-from dslog.store.records import ArrayInfo, Body, FileRecord, Operation, Signature
+from dslog.store.catalog import ArrayInfo, Body, Catalog, FileRecord, Operation, Signature
 from dslog.store.sqlite import SqliteCatalog
+from dslog.store.store_cost import StoreCost
 
 BODY = Body('{"t":[]}', 3, exact=True)
 IN_FILES = Body(
@@ -248,15 +248,15 @@ def test_a_closed_catalog_says_so(catalog):
         pass
 
 
-def test_a_writer_that_never_ends_is_given_up_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("dslog.store.sqlite.PATIENCE", 0.02)
-    first, second = SqliteCatalog(tmp_path / "c.sqlite"), SqliteCatalog(tmp_path / "c.sqlite")
-    with first.transaction():
-        assert second.arrays() == []  # readers never wait
-        with pytest.raises(StoreError, match="locked by another process"), second.transaction():
-            pass
-    with second.transaction() as transaction:
-        transaction.add_array("A", (1,))
-    assert first.shape("A") == (1,)
-    first.close()
-    second.close()
+def test_a_writer_that_never_ends_is_given_up_on(tmp_path):
+    with StoreCost.using(patience=0.02):
+        first, second = SqliteCatalog(tmp_path / "c.sqlite"), SqliteCatalog(tmp_path / "c.sqlite")
+        with first.transaction():
+            assert second.arrays() == []  # readers never wait
+            with pytest.raises(StoreError, match="locked by another process"), second.transaction():
+                pass
+        with second.transaction() as transaction:
+            transaction.add_array("A", (1,))
+        assert first.shape("A") == (1,)
+        first.close()
+        second.close()

@@ -2,8 +2,9 @@ import pyarrow as pa
 import pytest
 
 from dslog.errors import CorruptError, StoreError
-from dslog.lineage.packed import write_blob
-from dslog.store.files import Files, TemporaryFiles
+from dslog.lineage.codec import write_blob
+from dslog.store.catalog import FileRecord
+from dslog.store.files import Files, TemporaryFiles, checksum
 
 FIRST = pa.table({"b0": list(range(100))})
 SECOND = pa.table({"a0": [7, 5, 3]})
@@ -34,13 +35,14 @@ def test_names_are_never_used_twice(files):
 
 
 def test_a_blob_in_several_parts(files):
-    folder = files.fresh_name()
-    files.path(folder).mkdir(parents=True)
-    names = [f"{folder}/{part}.parquet" for part in range(3)]
+    files.path("folder").mkdir(parents=True)
+    names = [f"folder/{part}.parquet" for part in range(3)]
+    records = []
     for at, name in enumerate(names):
-        write_blob(FIRST.slice(at * 40, 40), files.path(name))
-    records = files.record([names])
-    assert [(r.blob, r.part) for r in records] == [(0, 0), (0, 1), (0, 2)]
+        path = files.path(name)
+        write_blob(FIRST.slice(at * 40, 40), path)
+        records.append(FileRecord(0, at, name, path.stat().st_size, checksum(path)))
+    files.adopt(records)
     (blob,) = files.read(records)
     assert blob == FIRST
     files.remove(names)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.store.location import CATALOG, FILES
+from dslog.store.files import CATALOG, FILES
 
 
 def a_file(directory):

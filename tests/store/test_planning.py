@@ -4,7 +4,8 @@ import pytest
 
 import dslog
 from dslog.errors import NotFoundError, PathError
-from dslog.store.loader import Planner
+from dslog.store.engines import Planner
+from dslog.store.store_cost import StoreCost
 
 
 @pytest.fixture
@@ -49,9 +50,8 @@ def test_a_path_that_comes_back(chain):
         assert store.prov_query(["A", "B", "A", "B"], 3).indices().tolist() == [[3]]
 
 
-def test_few_plans_are_kept(chain, monkeypatch):
-    monkeypatch.setattr("dslog.store.loader._MOST_PLANS", 2)
-    with dslog.open(chain) as store:
+def test_few_plans_are_kept(chain):
+    with StoreCost.using(plans=2), dslog.open(chain) as store:
         for path in (["B", "A"], ["A", "B"], ["C", "B"], ["B", "C"]):
             assert store.prov_query(path, 1).count == 1
-            assert len(store._plans) <= 2
+            assert len(store._planner._kept) <= 2

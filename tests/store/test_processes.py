@@ -13,13 +13,16 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.store.location import FILES
+from dslog.store.files import FILES
 from dslog.store.sqlite import Connection
 
 PRELUDE = """
 import os, signal, sys
 import numpy as np
 import dslog
+from dslog.store import sqlite
+
+sqlite.PATIENCE = 3600.0  # others may hold the lock as long as the machine takes
 
 def permutation(n, seed):
     return np.stack([np.arange(n), np.random.default_rng(seed).permutation(n)], axis=1)
@@ -237,10 +240,10 @@ def test_reads_see_one_state_while_another_process_writes(tmp_path, monkeypatch)
         store.array("A", (3,))
         plain, count = Connection.rows, 0
 
-        def rows(self, sql, values=()):
+        def rows(self, sql, *values):
             nonlocal count
-            found = plain(self, sql, values)
-            if self is store._catalog._db:
+            found = plain(self, sql, *values)
+            if self is store._catalog:
                 monkeypatch.undo()
                 name = f"B{count}"
                 other.array(name, (3,))

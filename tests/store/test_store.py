@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import dslog
-from dslog.store import lineage_store as store_module
-from dslog.store import loader as engines
-from dslog.store.location import CATALOG
-from dslog.store.records import ArrayInfo
+from dslog.store import engines
+from dslog.store.catalog import ArrayInfo
+from dslog.store.files import CATALOG
+from dslog.store.store_cost import StoreCost
 
 SUM = np.array([(i, i, j) for i in range(3) for j in range(2)])
 
@@ -158,8 +158,8 @@ def test_the_cache_drops_what_was_used_longest_ago(tmp_path, permutation, monkey
     loaded = []
     read = engines.unpack_body
     monkeypatch.setattr(engines, "unpack_body", lambda n, *a: loaded.append(n) or read(n, *a))
-    monkeypatch.setattr(store_module, "CACHE_BYTES", 400_000)  # two lineages of 4000 rows
-    with dslog.open(tmp_path) as store:
+    two = StoreCost.using(cache_bytes=400_000)  # two lineages of 4000 rows
+    with two, dslog.open(tmp_path) as store:
         store.array("A", (4000,))
         for at, name in enumerate("BCD"):
             store.array(name, (4000,))

@@ -40,9 +40,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from dslog.compress.encoder import compress
 from dslog.errors import CaptureError, EngineError
 from dslog.lineage.lineage import Lineage
-from dslog.store.body import check_shapes
-from dslog.store.files import Files
-from dslog.store.hooks import Pair
+from dslog.store.catalog import Pair
+from dslog.store.files import Files, check_shapes
 from dslog.types import I64
 
 PATIENCE = 1.0

@@ -20,11 +20,11 @@ from typing import Protocol
 from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.values import Keeper
 from dslog.errors import CaptureError
-from dslog.store.catalog import Catalog
+from dslog.store.arguments import check_name
+from dslog.store.catalog import Catalog, find_array
 from dslog.store.commit import Commit, Draft, Named
-from dslog.store.files import Files
-from dslog.store.hooks import Answer, Stored
-from dslog.store.names import check_name, find_array
+from dslog.store.files import Files, Stored
+from dslog.store.hooks import Answer
 from dslog.types import Array, Shape
 
 Found = Sequence[Sequence[Stored | None]]

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from dslog.capture.table_product import Pairs, Part, RowMap, multiply
+from dslog.capture.table_product import Pairs, RowMap, TableProduct, unite_products
 from dslog.compress.provrc import provrc
 from dslog.errors import CaptureError, did_you_mean
 from dslog.lineage.lineage import Lineage
@@ -138,7 +138,9 @@ def _lineage(
     pairs = np.stack([in_rows, out_rows] if forward else [out_rows, in_rows], axis=1)
     sides = (len(frame), len(result)) if forward else (len(result), len(frame))
     table = provrc(pairs.astype(np.int64), sides[:1], sides[1:])
-    return multiply(result.shape, frame.shape, [Part(RowMap(table, forward=forward), columns)])
+    return unite_products(
+        result.shape, frame.shape, [TableProduct(RowMap(table, forward=forward), columns)]
+    )
 
 
 def _united(some: list[tuple[str, pd.DataFrame, Lineage]]) -> tuple[str, pd.DataFrame, Lineage]:

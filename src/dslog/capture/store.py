@@ -20,21 +20,24 @@ from dslog.capture.read_capture import read_capture
 from dslog.capture.recorder import StoreRecorder
 from dslog.capture.values import Keeper, KnownValues
 from dslog.config import Config
-from dslog.query.follower import Load
 from dslog.questions.diff import Diff, Run, diff
 from dslog.questions.dropped import Dropped, dropped
 from dslog.questions.first_nan import FirstNan, first_nan
 from dslog.questions.history import History, KeptValues
 from dslog.questions.reach import Impact, Why, impact, why
-from dslog.reuse.exchange import Describe, export_signatures, import_signatures, teach
-from dslog.reuse.library import depends_on_values, numpy_library
+from dslog.reuse.library import (
+    Describe,
+    depends_on_values,
+    export_signatures,
+    import_signatures,
+    numpy_library,
+    teach,
+)
 from dslog.reuse.predictor import Predictor
-from dslog.spark.join_job import check_engine
-from dslog.spark.relation_frame import is_frame
 from dslog.store.arguments import ArgumentError
+from dslog.store.catalog import SignatureInfo, find_array
+from dslog.store.engines import check_engine, is_frame
 from dslog.store.lineage_store import LineageStore
-from dslog.store.names import find_array
-from dslog.store.records import SignatureInfo
 from dslog.types import Array, Shape
 
 if TYPE_CHECKING:
@@ -109,21 +112,21 @@ class Store(LineageStore):
 
         Of a table, a column may be named: ``store.why("delays", (3, "average"))``.
         """
-        knowledge = self._knowledge(engine)
-        return why(array, knowledge[0].cells(array, cell), *knowledge)
+        history = self._history(engine)
+        return why(array, history.cells(array, cell), history)
 
     def impact(self, array: str, cells: object, *, engine: str = "auto") -> Impact:
         """Say what cells touched: the cells of every array made with them."""
-        knowledge = self._knowledge(engine)
-        return impact(array, knowledge[0].cells(array, cells), *knowledge)
+        history = self._history(engine)
+        return impact(array, history.cells(array, cells), history)
 
     def dropped(self, array: str, row: object, *, engine: str = "auto") -> Dropped:
         """Find the steps where the lineage of a row ends, and what is left of it.
 
         ``row`` is the number of a row, or cells as in a query.
         """
-        knowledge = self._knowledge(engine)
-        return dropped(array, knowledge[0].row(array, row), *knowledge)
+        history = self._history(engine)
+        return dropped(array, history.row(array, row), history)
 
     def first_nan(self, array: str, *, engine: str = "auto") -> FirstNan:
         """Find the earliest cells that brought in the NaNs, or nulls, of an array.
@@ -131,7 +134,7 @@ class Store(LineageStore):
         This needs values: of arrays tracked with ``keep_values``, or of tracked arrays that the
         program still holds. Arrays in between without values are looked through.
         """
-        return first_nan(find_array(array, self._catalog).name, *self._knowledge(engine))
+        return first_nan(find_array(array, self._catalog).name, self._history(engine))
 
     def diff(self, run1: RunLike, run2: RunLike | None = None) -> Diff:
         """Say which operations and which lineage changed from one run to another.
@@ -177,10 +180,10 @@ class Store(LineageStore):
         self._rescue()
         super().close()
 
-    def _knowledge(self, engine: str) -> tuple[History, KeptValues, Load]:
-        """Gather what the verbs need to know."""
+    def _history(self, engine: str = "auto") -> History:
+        """Gather what questions need to know."""
         check_engine(engine)
-        return History(self._catalog), self._values(), self._engines.loader(engine)
+        return History(self._catalog, self._values(), self._engines.loader(engine))
 
     def _run(self, run: RunLike | None, opened: ExitStack) -> Run:
         if isinstance(run, str | PathLike):
@@ -195,7 +198,7 @@ class Store(LineageStore):
         return self._as_run(run)
 
     def _as_run(self, part: slice | None = None) -> Run:
-        history = History(self._catalog)
+        history = self._history()
         calls = history.calls if part is None else history.calls[part]
         label = str(self._path or ":memory:")
         if part is not None:

@@ -18,7 +18,7 @@ from dslog.compress.provrc import provrc
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage, Orientation
 from dslog.lineage.table import Table
-from dslog.spark.part_files import Part as FilePart
+from dslog.spark.part_files import PartFile
 from dslog.types import Shape
 
 Pairs = frozenset[tuple[int, int]]
@@ -36,7 +36,7 @@ class RowMap:
 
     table: Table
     forward: bool = False
-    parts: tuple[FilePart, ...] = ()
+    parts: tuple[PartFile, ...] = ()
 
     @property
     def pivoted(self) -> bool:
@@ -57,7 +57,7 @@ class RowMap:
         return cls(Table.plain(1, 1, rows, np.full((len(rows), 1), -1)), forward=True)
 
     @classmethod
-    def in_files(cls, parts: tuple[FilePart, ...], width: int, *, forward: bool = False) -> RowMap:
+    def in_files(cls, parts: tuple[PartFile, ...], width: int, *, forward: bool = False) -> RowMap:
         """Make a map whose rows, with ``width`` numbers on their right side, are in part files."""
         place = np.zeros((1, 2 + 2 * width), np.int64)
         return cls(Table.plain(1, width, place, np.full((1, width), -1)), forward, parts)
@@ -74,8 +74,8 @@ class RowMap:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """One product: rows by columns. A pivoted map takes the input columns alone."""
+class TableProduct:
+    """Rows by columns. A pivoted map takes the input columns alone."""
 
     rows: RowMap
     columns: Pairs
@@ -96,8 +96,8 @@ def picked(places: Iterable[int]) -> Pairs:
     return frozenset(enumerate(places))
 
 
-def multiply(
-    out_shape: Shape, in_shape: Shape, parts: Sequence[Part], *, exact: bool = True
+def unite_products(
+    out_shape: Shape, in_shape: Shape, parts: Sequence[TableProduct], *, exact: bool = True
 ) -> Lineage:
     """Return the lineage that is the union of these products."""
     forward = any(part.rows.forward for part in parts)

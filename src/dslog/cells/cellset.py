@@ -1,10 +1,8 @@
-"""A set of cells of one array.
-
-Every cell of some boxes, one row each, and the columns that tables of cells have.
-"""
+"""A set of cells of one array, and what can be wrong with an index into it."""
 
 import operator
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
@@ -12,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dslog.cells import boxes as algebra
 from dslog.cells import kernels
-from dslog.cells.linear import to_flat
-from dslog.cells.merge import bounds, lexicographic_order
-from dslog.cells.target import Target
+from dslog.cells.boxes import drop_empty, paint, sort_boxes, unpaint, volume
+from dslog.cells.linear import list_cells
+from dslog.cells.overlap import intersect, normalise, subtract
+from dslog.cells.text import counted
 from dslog.errors import SelectionError, ShapeError
 from dslog.types import I64, Mask
 
@@ -24,64 +22,80 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-_FLAT_BITS = 62
-
-
-def list_cells(boxes: I64) -> I64:
-    """The cells of disjoint boxes in C order, int64 (count, d).
-
-    >>> list_cells(np.array([[[1, 1], [0, 1]], [[0, 1], [5, 5]]])).tolist()
-    [[0, 5], [1, 0], [1, 1], [1, 5]]
-    """
-    d = boxes.shape[1]
-    if len(boxes) == 0 or d == 0:
-        return np.empty((len(boxes), d), np.int64)
-    low, high = bounds(boxes).T
-    extents = tuple((high - low + 1).tolist())
-    if prod(extents).bit_length() > _FLAT_BITS:
-        cells = _expand(boxes)
-        return cells[lexicographic_order(list(cells.T))]
-    # C order within the bounding box is C order within the array.
-    numbers = _expand(to_flat(boxes - low[:, None], extents)[:, None, :])[:, 0]
-    cells = np.empty((len(numbers), d), np.int64)
-    for axis in range(d - 1, 0, -1):
-        numbers, cells[:, axis] = np.divmod(numbers, extents[axis])
-    cells[:, 0] = numbers
-    cells += low
-    return cells
-
-
-def _expand(boxes: I64) -> I64:
-    """The cells of each box in turn, box by box."""
-    extents = boxes[:, :, 1] - boxes[:, :, 0] + 1
-    copies = extents.prod(axis=1)
-    row = np.repeat(np.arange(len(boxes)), copies)
-    digit = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
-    cells = boxes[row, :, 0]
-    for axis in range(boxes.shape[1] - 1, 0, -1):
-        digit, index = np.divmod(digit, extents[row, axis])
-        cells[:, axis] += index
-    cells[:, 0] += digit
-    return cells
-
-
-def cell_columns(cells: I64) -> dict[str, I64]:
-    """Columns i0, i1, ... of a table with one row per cell."""
-    return {f"i{axis}": np.ascontiguousarray(cells[:, axis]) for axis in range(cells.shape[1])}
-
-
-def box_columns(boxes: I64) -> dict[str, I64]:
-    """Columns lo0, hi0, lo1, hi1, ... of a table with one row per box."""
-    return {
-        f"{side}{axis}": np.ascontiguousarray(boxes[:, axis, number])
-        for axis in range(boxes.shape[1])
-        for number, side in enumerate(("lo", "hi"))
-    }
-
-
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 _BYTES_PER_SIDE = 16  # two int64 per box and axis, against one byte per cell of a bitmap
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An array's shape, and its name for messages."""
+
+    shape: tuple[int, ...]
+    name: str
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.name!r} of shape {self.shape}"
+
+    def example(self) -> str:
+        """A query that would be right, for the end of a message."""
+        if self.ndim == 0:
+            return "() is its one cell"
+        cell = f"({', '.join('0' for _ in self.shape)}{',' if self.ndim == 1 else ''})"
+        slices = ", ".join(["0:1", *(":" for _ in self.shape[1:])])
+        return f"{cell} is a cell, np.s_[{slices}] a selection"
+
+    def refuse_count(self, given: object, count: int) -> NoReturn:
+        """The number of indices is not the number of axes."""
+        indices, axes = counted(count, "index", "indices"), counted(self.ndim, "axis", "axes")
+        raise SelectionError(
+            f"{_short(given)} has {indices}, but {self} has {axes}: {self.example()}."
+        )
+
+    def refuse_value(self, value: object) -> NoReturn:
+        """A value that is no integer stands where an index belongs."""
+        if isinstance(value, bool | np.bool_):
+            way = f"a mask must have the shape {self.shape}, and an index must be an integer"
+        elif value is None:
+            way = "leave missing indices and new axes out"
+        elif isinstance(value, str | bytes):
+            way = "text is read by dslog.cells.selection.parse_cells"
+        elif isinstance(value, float | np.floating):
+            way = "indices are integers; convert with int(...) or .astype(int) once they are whole"
+        else:
+            way = f"give integers, slices, a boolean mask or a CellSet ({self.example()})"
+        raise SelectionError(f"{_short(value)} is no index into {self}: {way}.")
+
+    def check_range(self, indices: npt.NDArray[Any], axis: int) -> I64:
+        """Integers of any type and shape as int64, if all are indices of the axis."""
+        length = self.shape[axis]
+        if indices.size:
+            for value in (int(indices.min()), int(indices.max())):
+                if not 0 <= value < length:
+                    self._refuse_index(value, axis)
+        return indices.astype(np.int64, copy=False)
+
+    def _refuse_index(self, value: int, axis: int) -> NoReturn:
+        length = self.shape[axis]
+        where = f"on axis {axis} of {self.name!r}, which has length {length}"
+        if length == 0:
+            raise SelectionError(f"Index {value} is out of range {where}: it has no cells.")
+        if value < 0:
+            raise SelectionError(
+                f"Index {value} is negative {where}: count from 0 (the last index is "
+                f"{length - 1}), or use a slice, where a negative bound counts from the end."
+            )
+        raise SelectionError(f"Index {value} is out of range {where}: use 0 to {length - 1}.")
+
+
+def _short(value: object, most: int = 60) -> str:
+    text = str(value) if isinstance(value, np.number) else repr(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 class CellSet:
@@ -169,9 +183,9 @@ class CellSet:
         shape = _read_shape(shape)
         table = _read_boxes(boxes, shape)
         if bitmap_is_smaller(len(table), shape):
-            return cls._make(shape, None, algebra.paint(table, shape), exact)
+            return cls._make(shape, None, paint(table, shape), exact)
         if len(table) > 1:
-            table = algebra.sort_boxes(table) if disjoint else algebra.normalise(table)
+            table = sort_boxes(table) if disjoint else normalise(table)
         return cls._make(shape, _own(table, boxes), None, exact)
 
     @classmethod
@@ -235,7 +249,7 @@ class CellSet:
         """The number of cells; a Python int, so never too large."""
         if self._count is None:
             bits = self._mask
-            count = algebra.volume(self._rows()) if bits is None else int(np.count_nonzero(bits))
+            count = volume(self._rows()) if bits is None else int(np.count_nonzero(bits))
             object.__setattr__(self, "_count", count)
             return count
         return self._count
@@ -248,7 +262,7 @@ class CellSet:
     def _rows(self) -> I64:
         """The boxes; once they are known, a bitmap that takes more bytes is dropped."""
         if self._boxes is None:
-            boxes = algebra.unpaint(self._bits())
+            boxes = unpaint(self._bits())
             object.__setattr__(self, "_boxes", boxes)
             if not bitmap_is_smaller(len(boxes), self._shape):
                 object.__setattr__(self, "_mask", None)
@@ -284,7 +298,7 @@ class CellSet:
         if bits is not None:
             return bits
         boxes = self._rows()
-        bits = algebra.paint(boxes, self._shape)
+        bits = paint(boxes, self._shape)
         if bitmap_is_smaller(len(boxes), self._shape):
             object.__setattr__(self, "_mask", bits)
         return bits
@@ -308,11 +322,12 @@ class CellSet:
 
         With ``boxes=True``: columns lo0, hi0, lo1, hi1, ..., one row per box.
         """
-        columns = box_columns(self.boxes) if boxes else cell_columns(self.indices())
-        rows = self.num_boxes if boxes else self.count
-        if not columns:  # only a table cut from structs keeps its rows without any column
-            return pa.Table.from_struct_array(pa.array([{}] * rows, pa.struct([])))
-        return pa.table(columns)
+        sides = ("lo", "hi") if boxes else ("i",)
+        names = [f"{side}{axis}" for axis in range(self.ndim) for side in sides]
+        rows = self.boxes.reshape(self.num_boxes, len(names)) if boxes else self.indices()
+        if not names:  # only a table cut from structs keeps its rows without any column
+            return pa.Table.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
+        return pa.table(list(np.ascontiguousarray(rows.T)), names=names)
 
     def to_pandas(self, *, boxes: bool = False) -> "pd.DataFrame":
         """The same as ``to_arrow``, as a pandas DataFrame."""
@@ -366,10 +381,10 @@ class CellSet:
         return self._combine(other, np.logical_or, _unite)
 
     def __and__(self, other: Self) -> Self:
-        return self._combine(other, np.logical_and, algebra.intersect)
+        return self._combine(other, np.logical_and, intersect)
 
     def __sub__(self, other: Self) -> Self:
-        return self._combine(other, np.greater, algebra.subtract)
+        return self._combine(other, np.greater, subtract)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CellSet):
@@ -406,7 +421,7 @@ def _rebuild(shape: tuple[int, ...], boxes: I64 | None, mask: Mask | None, exact
 
 
 def _unite(a: I64, b: I64) -> I64:
-    return algebra.normalise(np.concatenate([a, b]))
+    return normalise(np.concatenate([a, b]))
 
 
 def bitmap_is_smaller(boxes: int, shape: tuple[int, ...]) -> bool:
@@ -448,7 +463,7 @@ def _read_boxes(boxes: npt.ArrayLike, shape: tuple[int, ...]) -> I64:
     table = table.astype(np.int64, copy=False)
     empty, outside = kernels.check_boxes(table, np.array(shape, np.int64))
     if empty:
-        table = algebra.drop_empty(table)
+        table = drop_empty(table)
     if outside >= 0:
         box = np.asarray(boxes)[outside].tolist()
         raise SelectionError(

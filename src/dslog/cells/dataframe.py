@@ -4,10 +4,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from dslog.cells.cells_cost import CellsCost
 from dslog.errors import EngineError
-
-# Indices that Spark lists at a time: it holds each list in memory.
-_BLOCK = 1 << 16
 
 
 def active_session() -> SparkSession:
@@ -27,10 +25,11 @@ def cells_frame(session: SparkSession, boxes: pa.Table, ndim: int, *, listed: bo
     frame = session.createDataFrame(boxes)
     if not listed:
         return frame
+    block = CellsCost.current().listed
     for axis in range(ndim):
         start, stop = F.col(f"start{axis}"), F.col(f"hi{axis}")
-        starts = F.sequence(f"lo{axis}", stop, F.lit(_BLOCK))
+        starts = F.sequence(f"lo{axis}", stop, F.lit(block))
         frame = frame.withColumn(f"start{axis}", F.explode(starts))
-        indices = F.sequence(start, F.least(start + _BLOCK - 1, stop))
+        indices = F.sequence(start, F.least(start + block - 1, stop))
         frame = frame.withColumn(f"i{axis}", F.explode(indices))
     return frame.select(*(f"i{axis}" for axis in range(ndim)))

@@ -117,7 +117,7 @@ def mask_runs(mask: Any) -> Any:
     for r in range(rows):
         before = np.uint8(0)
         for c in range(columns):
-            total += mask[r, c] & (before ^ one)
+            total += int(mask[r, c] & (before ^ one))
             before = mask[r, c]
     row = np.empty(total + 1, np.int64)
     lo = np.empty(total + 1, np.int64)
@@ -129,9 +129,9 @@ def mask_runs(mask: Any) -> Any:
         for c in range(columns):
             row[n] = r
             lo[n] = c
-            n += mask[r, c] & (before ^ one)
+            n += int(mask[r, c] & (before ^ one))
             hi[m] = c - 1
-            m += before & (mask[r, c] ^ one)
+            m += int(before & (mask[r, c] ^ one))
             before = mask[r, c]
         hi[m] = columns - 1
         m += int(before)

@@ -1,4 +1,4 @@
-"""Numbers, shapes and boxes in words."""
+"""Numbers, shapes, boxes and tables as text."""
 
 from collections.abc import Iterable, Sequence
 
@@ -42,3 +42,20 @@ def _span(low: int, high: int, size: int) -> str:
     if low == high:
         return str(low)
     return ":" if (low, high) == (0, size - 1) else f"{low}:{high + 1}"
+
+
+def aligned(rows: Sequence[Sequence[str]], words: int | None = None) -> list[str]:
+    """Return rows as lines with their columns aligned; those after the first ``words`` flush right.
+
+    >>> aligned([["step", "rows"], ["A -> B", "7"]], words=1)
+    ['step    rows', 'A -> B     7']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    left = len(widths) if words is None else words
+    return [
+        "  ".join(
+            text.ljust(width) if at < left else text.rjust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,7 +1,4 @@
-"""Options that several commands take.
-
-The store a command works on.
-"""
+"""What several commands take: a store, cells, limits."""
 
 from enum import StrEnum
 from pathlib import Path

@@ -5,7 +5,8 @@ two characters per cell, so that cells look square. In a large one each characte
 of cells and its shade for the share of them that is lit; a block with any lit cell is never blank.
 
 The shares are computed from the boxes, never from a bitmap of the array: an array of 10^12 cells
-costs as much as a small one with as many boxes.
+costs as much as a small one with as many boxes. The module is imported when a picture is asked for:
+the command line starts without numpy.
 """
 
 from collections.abc import Sequence

@@ -3,15 +3,14 @@
 A command returns a :class:`Report` and never prints. Which :class:`Printer` shows it is decided
 once, by ``--json``; so every command has both forms and neither can say more than the other.
 
-Tables for people: no lines, a heading, columns that fold rather than vanish.
-
-Sizes and limits in words.
+Tables for people have no lines, but a heading, and columns that fold rather than vanish.
 """
 
 import json
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import indent
 from typing import TextIO
 
@@ -41,44 +40,42 @@ class Report(ABC):
         """Give the same facts as JSON values."""
 
 
-class Printer(ABC):
-    """Shows reports on stdout and errors on stderr."""
+@dataclass(frozen=True, slots=True)
+class Told(Report):
+    """A report that is ready: lines for people, and the same facts by name."""
 
-    @abstractmethod
+    lines: Sequence[RenderableType]
+    facts: Mapping[str, object]
+    ok: bool = True
+
+    def text(self) -> Iterable[RenderableType]:
+        """Give the lines."""
+        return (Text(line) if isinstance(line, str) else line for line in self.lines)
+
+    def data(self) -> Mapping[str, object]:
+        """Give the facts."""
+        return self.facts
+
+
+class Printer:
+    """Shows reports on stdout and errors on stderr, to people: colours if that is a terminal."""
+
     def report(self, report: Report) -> None:
         """Show what a command found."""
+        out = _console(sys.stdout)
+        for piece in report.text():
+            out.print(piece, soft_wrap=isinstance(piece, Text))
 
-    @abstractmethod
     def say(self, text: str) -> None:
         """Tell a person that waits what happens; not part of the answer."""
+        _console(sys.stderr).print(Text(text, style="dim"), soft_wrap=True)
 
-    @abstractmethod
     def fail(self, error: BaseException, hint: str = "") -> None:
         """Show an error as one line."""
-
-
-class ConsolePrinter(Printer):
-    """For people: text, colours when the output is a terminal."""
-
-    def __init__(self) -> None:
-        self._out = _console(sys.stdout)
-        self._err = _console(sys.stderr)
-
-    def report(self, report: Report) -> None:
-        """Print the report's text."""
-        for piece in report.text():
-            self._out.print(piece, soft_wrap=isinstance(piece, Text))
-
-    def say(self, text: str) -> None:
-        """Print a line on stderr."""
-        self._err.print(Text(text, style="dim"), soft_wrap=True)
-
-    def fail(self, error: BaseException, hint: str = "") -> None:
-        """Print ``dslog: message`` on stderr."""
         line = Text("dslog: ", style="bold red").append(_one_line(error), style="not bold default")
         if hint:
             line.append(f" {hint}", style="not bold dim default")
-        self._err.print(line, soft_wrap=True)
+        _console(sys.stderr).print(line, soft_wrap=True)
 
 
 class JsonPrinter(Printer):
@@ -99,7 +96,7 @@ class JsonPrinter(Printer):
 
 def make_printer(*, as_json: bool) -> Printer:
     """Return the printer that a command's ``--json`` asks for."""
-    return JsonPrinter() if as_json else ConsolePrinter()
+    return JsonPrinter() if as_json else Printer()
 
 
 def _console(stream: TextIO) -> Console:

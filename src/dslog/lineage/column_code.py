@@ -38,7 +38,7 @@ def width_of(span: int) -> int:
 
 def encode_column(name: str, values: I64) -> tuple[Spec, dict[str, pa.Array]]:
     """Return how a column is written and the Arrow columns that hold it."""
-    low, high, step_low, step_high = spans(values)
+    low, high, step_low, step_high = map(int, spans(values))
     best: tuple[float, Spec] | None = None
     sample = values[:_SAMPLE]
     for steps, base, span in (
@@ -105,7 +105,7 @@ def decode_column(name: str, spec: Spec, blob: pa.Table, n: int) -> I64:
 
 def encode_text(values: I64) -> Spec:
     """Return a column as packed bits in base64, behind the numbers that say how to read them."""
-    low, high, step_low, step_high = spans(values)
+    low, high, step_low, step_high = map(int, spans(values))
     plain, steps = width_of(high - low), width_of(step_high - step_low)
     spec: Spec = ["bits", plain, low] if plain <= steps else ["dbits", steps, step_low]
     if plain > steps:

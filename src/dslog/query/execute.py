@@ -1,49 +1,125 @@
 """Run a plan: theta-join, project, merge, next step (paper section V).
 
-The cells of each step are one :class:`CellSet`, merged by construction, unless an engine keeps
-them (:mod:`dslog.query.follower`). With ``merge=False`` the boxes a join gives are handed on as
-they are, overlaps and all, which is the paper's NoMerge: the same cells in the end, often far more
-boxes on the way.
+The cells of each step are one :class:`CellSet` in this process, merged by construction, and most
+lineage is loaded. An engine may keep either elsewhere: lineage too large to load is a
+:class:`Follower`, cells too many to hold are :class:`Spread`. ``follow_lineage``, ``unite_cells``
+and ``gather_cells`` are all that a query needs to know of that.
+
+With ``merge=False`` the boxes a join gives are handed on as they are, overlaps and all, which is
+the paper's NoMerge: the same cells in the end, often far more boxes on the way.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from dslog.cells.cellset import CellSet
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Direction
-from dslog.query.follower import Cells, Load, follow, gather, trace, unite
 from dslog.query.graph import Walk
-from dslog.query.plan import Plan, Step
+from dslog.query.plan import Direction, Edge, Plan, Step
 
+
+class Spread(Protocol):
+    """Cells of one array that an engine keeps, because this process should not."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's shape."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are exactly the cells asked for, not a superset."""
+        ...
+
+    @property
+    def num_boxes(self) -> int:
+        """The number of boxes the cells are kept in."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """The number of cells."""
+        ...
+
+    def with_exact(self, exact: bool) -> Self:
+        """The same cells, labelled exact or superset."""
+        ...
+
+    def unite(self, other: "Cells") -> "Cells":
+        """The cells in either."""
+        ...
+
+    def follow(self, lineage: Lineage, direction: Direction) -> "Followed":
+        """Follow lineage that is loaded, without bringing the cells here."""
+        ...
+
+    def gather(self) -> CellSet:
+        """Bring the cells here; an error says so when they are too many."""
+        ...
+
+
+Cells = CellSet | Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Where following one lineage led, and the work it took.
+
+    ``scanned`` rows were looked at, ``matched`` met a query box, ``joined`` boxes came out before
+    they were merged; ``engine`` is where it ran.
+    """
+
+    cells: Cells
+    scanned: int
+    matched: int
+    joined: int
+    engine: str
+
+
+class Follower(Protocol):
+    """Lineage that is not loaded and follows cells by itself."""
+
+    def follow(self, cells: Cells, direction: Direction) -> Followed:
+        """Follow cells of one array to cells of the other."""
+        ...
+
+
+Load = Callable[[Edge], Lineage | Follower]
+"""Gives the lineage an edge stands for."""
 Boxes = npt.NDArray[np.int64]
 Keep = Callable[[str, Cells], Cells]
 """Chooses, of the cells that reach an array, those that go on."""
 
 
 @dataclass(frozen=True, slots=True)
-class StepBoxes:
-    """What the joins of one step gave: boxes that may overlap, and the work it took."""
+class HopBoxes:
+    """Boxes that one lineage gave for others, unmerged, and the work it took; see ``Followed``."""
 
     shape: tuple[int, ...]
     boxes: Boxes
     scanned: int
     matched: int
-    engines: frozenset[str]
+    engine: str
+
+    @property
+    def joined(self) -> int:
+        """The number of boxes."""
+        return len(self.boxes)
 
 
 def run_path(plan: Plan, cells: Cells, load: Load, *, merge: bool = True) -> CellSet:
     """Return the cells of the path's last array that ``cells`` of its first lead to."""
     exact = all(step.exact for step in plan.steps)
     if not merge and plan.steps:
-        return _run_unmerged(plan, gather(cells), load, exact=exact)
+        return _run_unmerged(plan, gather_cells(cells), load, exact=exact)
     for step in plan.steps:
         cells = run_step(step, cells, load)
-    found = gather(cells)
+    found = gather_cells(cells)
     return found.with_exact(found.exact and exact)
 
 
@@ -51,43 +127,40 @@ def _run_unmerged(plan: Plan, cells: CellSet, load: Load, *, exact: bool) -> Cel
     boxes, shape = cells.boxes, cells.shape
     for step in plan.steps:
         joined = join_step(step, shape, boxes, load)
-        boxes, shape = joined.boxes, joined.shape
+        boxes, shape = np.concatenate([one.boxes for one in joined]), joined[0].shape
     return CellSet.from_boxes(shape, boxes, exact=cells.exact and exact)
 
 
 def run_step(step: Step, cells: Cells, load: Load) -> Cells:
     """Follow every lineage of a step and unite what they give."""
-    found = [follow(load(hop.edge), cells, hop.direction) for hop in step.hops]
-    return reduce(unite, found)
+    found = [follow_lineage(load(hop.edge), cells, hop.direction) for hop in step.hops]
+    return reduce(unite_cells, found)
 
 
-def join_step(step: Step, shape: tuple[int, ...], boxes: Boxes, load: Load) -> StepBoxes:
+def join_step(step: Step, shape: tuple[int, ...], boxes: Boxes, load: Load) -> list[HopBoxes]:
     """Join boxes with every lineage of a step, without merging what comes out."""
-    parts: list[Boxes] = []
-    scanned = matched = 0
-    engines = set()
-    target: tuple[int, ...] = ()
+    found = []
     for hop in step.hops:
         lineage = load(hop.edge)
-        back = hop.direction is Direction.BACKWARD
         if isinstance(lineage, Lineage):
-            joined = lineage.backward_boxes(boxes) if back else lineage.forward_boxes(boxes)
-            target = lineage.in_shape if back else lineage.out_shape
-            parts.append(joined.boxes)
-            scanned, matched = scanned + joined.scanned, matched + joined.matched
-            engines.add("local")
+            found.append(_join(lineage, boxes, hop.direction))
         else:  # an engine of its own merges what it finds
-            found = trace(lineage, CellSet.from_boxes(shape, boxes), hop.direction)
-            target = found.cells.shape
-            parts.append(gather(found.cells).boxes)
-            scanned, matched = scanned + found.scanned, matched + found.matched
-            engines.add(found.engine)
-    return StepBoxes(target, np.concatenate(parts), scanned, matched, frozenset(engines))
+            one = lineage.follow(CellSet.from_boxes(shape, boxes), hop.direction)
+            cells = gather_cells(one.cells)
+            found.append(HopBoxes(cells.shape, cells.boxes, one.scanned, one.matched, one.engine))
+    return found
+
+
+def _join(lineage: Lineage, boxes: Boxes, direction: Direction) -> HopBoxes:
+    back = direction is Direction.BACKWARD
+    found = lineage.backward_boxes(boxes) if back else lineage.forward_boxes(boxes)
+    shape = lineage.in_shape if back else lineage.out_shape
+    return HopBoxes(shape, found.boxes, found.scanned, found.matched, "local")
 
 
 def run_walk(walk: Walk, target: str, cells: Cells, load: Load) -> CellSet:
     """Return the cells of ``target`` that ``cells`` of the walk's source lead to, on any path."""
-    found = gather(_reach(walk, cells, load, _all)[target])
+    found = gather_cells(_reach(walk, cells, load, _all)[target])
     return found.with_exact(found.exact and walk.exact)
 
 
@@ -99,7 +172,7 @@ def reach(walk: Walk, cells: Cells, load: Load, keep: Keep | None = None) -> dic
     """
     found = _reach(walk, cells, load, keep or _all)
     names = [name for members in walk.components for name in members]
-    return {name: gather(found[name]) for name in names}
+    return {name: gather_cells(found[name]) for name in names}
 
 
 def _all(_: str, cells: Cells) -> Cells:
@@ -138,9 +211,9 @@ def _saturate(
         for step in walk.steps[name]:
             if step.target not in inside:
                 continue
-            new = gather(keep(step.target, _labelled(step, cells, load)))
+            new = gather_cells(keep(step.target, _labelled(step, cells, load)))
             if step.target in reached:
-                new -= gather(reached[step.target])
+                new -= gather_cells(reached[step.target])
                 if not new:
                     continue
             _add(reached, step.target, new)
@@ -158,4 +231,39 @@ def has_cycle(members: tuple[str, ...], walk: Walk) -> bool:
 
 
 def _add(cells: dict[str, Cells], name: str, more: Cells) -> None:
-    cells[name] = unite(cells[name], more) if name in cells else more
+    cells[name] = unite_cells(cells[name], more) if name in cells else more
+
+
+def follow_lineage(lineage: Lineage | Follower, cells: Cells, direction: Direction) -> Cells:
+    """Return where the cells lead."""
+    if not isinstance(lineage, Lineage):
+        return lineage.follow(cells, direction).cells
+    if not isinstance(cells, CellSet):
+        return cells.follow(lineage, direction).cells
+    if direction is Direction.BACKWARD:
+        return lineage.backward(cells)
+    return lineage.forward(cells)
+
+
+def follow_and_count(lineage: Lineage | Follower, cells: Cells, direction: Direction) -> Followed:
+    """Return where the cells lead, with the work it took."""
+    if not isinstance(lineage, Lineage):
+        return lineage.follow(cells, direction)
+    if not isinstance(cells, CellSet):
+        return cells.follow(lineage, direction)
+    found = _join(lineage, cells.boxes, direction)
+    exact = cells.exact and lineage.exact
+    merged = CellSet.from_boxes(found.shape, found.boxes, exact=exact)
+    return Followed(merged, found.scanned, found.matched, found.joined, found.engine)
+
+
+def unite_cells(a: Cells, b: Cells) -> Cells:
+    """Return the cells in either."""
+    if isinstance(a, CellSet):
+        return a | b if isinstance(b, CellSet) else b.unite(a)
+    return a.unite(b)
+
+
+def gather_cells(cells: Cells) -> CellSet:
+    """Return the cells as a set in this process."""
+    return cells if isinstance(cells, CellSet) else cells.gather()

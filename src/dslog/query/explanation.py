@@ -1,12 +1,25 @@
 """What a query did, step by step."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import reduce
 from time import perf_counter
 
+import numpy as np
+
 from dslog.cells.cellset import CellSet
-from dslog.query.execute import Boxes, join_step
-from dslog.query.follower import Cells, Load, gather, trace, unite
+from dslog.cells.text import aligned, counted
+from dslog.query.execute import (
+    Boxes,
+    Cells,
+    Followed,
+    HopBoxes,
+    Load,
+    follow_and_count,
+    gather_cells,
+    join_step,
+    unite_cells,
+)
 from dslog.query.plan import Plan, Step
 
 
@@ -50,114 +63,69 @@ class Explanation:
 
     def __str__(self) -> str:
         head = (
-            f"{' -> '.join(self.path)}: {_count(self.cells, 'cell')} "
-            f"in {_count(self.boxes, 'box', 'boxes')}, "
+            f"{' -> '.join(self.path)}: {counted(self.cells, 'cell')} "
+            f"in {counted(self.boxes, 'box', 'boxes')}, "
             f"{'exact' if self.exact else 'superset'}, {_milliseconds(self.seconds)}"
         )
-        return "\n".join([head, *_table([_HEADINGS, *(_line(step) for step in self.steps)])])
+        return "\n".join([head, *aligned([_HEADINGS, *map(_line, self.steps)], words=_WORDS)])
 
 
 _HEADINGS = (
-    "step",
-    "direction",
-    "engine",
-    "rows",
-    "scanned",
-    "matched",
-    "joined",
-    "merged",
-    "cells",
-    "time",
-    "exact",
+    *("step", "direction", "engine"),
+    *("rows", "scanned", "matched", "joined", "merged", "cells", "time", "exact"),
 )
-_LEFT = 3  # the first columns are words, the others numbers
+_WORDS = 3  # the first columns are words, the others numbers
 
 
 def explain_path(plan: Plan, cells: Cells, load: Load, *, merge: bool = True) -> Explanation:
     """Run a plan and report each step."""
     started = perf_counter()
-    current = _Reached(cells, cells.num_boxes, None)
+    boxes: Boxes | None = None  # those that go on, where they are not merged
     reports = []
     for step in plan.steps:
         begun = perf_counter()
-        current, work = (_merged if merge else _unmerged)(step, current, load)
-        reports.append(_report(step, current, work, perf_counter() - begun))
-    found = gather(current.cells)
-    return Explanation(
-        path=plan.path,
-        steps=tuple(reports),
-        boxes=found.num_boxes,
-        cells=found.count,
-        seconds=perf_counter() - started,
-        exact=found.exact,
-    )
+        work: Sequence[Followed | HopBoxes]
+        if merge:
+            found = [follow_and_count(load(hop.edge), cells, hop.direction) for hop in step.hops]
+            cells = reduce(unite_cells, (one.cells for one in found))
+            work = found
+        else:
+            here = gather_cells(cells)
+            work = joined = join_step(
+                step, here.shape, here.boxes if boxes is None else boxes, load
+            )
+            boxes = np.concatenate([one.boxes for one in joined])
+            exact = here.exact and step.exact
+            cells = CellSet.from_boxes(joined[0].shape, boxes, exact=exact)
+        merged = cells.num_boxes if boxes is None else len(boxes)
+        reports.append(_report(step, cells, merged, work, perf_counter() - begun))
+    last = gather_cells(cells)
+    seconds = perf_counter() - started
+    return Explanation(plan.path, tuple(reports), last.num_boxes, last.count, seconds, last.exact)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reached:
-    """Cells on the way, the boxes that go on, and these boxes themselves if not merged."""
-
-    cells: Cells
-    num_boxes: int
-    boxes: Boxes | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    engines: frozenset[str]
-    scanned: int
-    matched: int
-    joined: int
-
-
-def _merged(step: Step, reached: _Reached, load: Load) -> tuple[_Reached, _Work]:
-    found = [trace(load(hop.edge), reached.cells, hop.direction) for hop in step.hops]
-    cells = reduce(unite, (one.cells for one in found))
-    work = _Work(
-        frozenset(one.engine for one in found),
-        sum(one.scanned for one in found),
-        sum(one.matched for one in found),
-        sum(one.joined for one in found),
-    )
-    return _Reached(cells, cells.num_boxes, None), work
-
-
-def _unmerged(step: Step, reached: _Reached, load: Load) -> tuple[_Reached, _Work]:
-    cells = gather(reached.cells)
-    boxes = cells.boxes if reached.boxes is None else reached.boxes
-    found = join_step(step, cells.shape, boxes, load)
-    work = _Work(found.engines, found.scanned, found.matched, len(found.boxes))
-    exact = cells.exact and step.exact
-    merged = CellSet.from_boxes(found.shape, found.boxes, exact=exact)
-    return _Reached(merged, len(found.boxes), found.boxes), work
-
-
-def _report(step: Step, reached: _Reached, work: _Work, seconds: float) -> StepReport:
+def _report(
+    step: Step, cells: Cells, boxes: int, work: Sequence[Followed | HopBoxes], seconds: float
+) -> StepReport:
     return StepReport(
         source=step.source,
         target=step.target,
         direction=step.direction,
-        engine=" + ".join(sorted(work.engines)),
+        engine=" + ".join(sorted({one.engine for one in work})),
         rows=step.num_rows,
-        scanned=work.scanned,
-        matched=work.matched,
-        boxes_joined=work.joined,
-        boxes_merged=reached.num_boxes,
-        cells=reached.cells.count,
+        scanned=sum(one.scanned for one in work),
+        matched=sum(one.matched for one in work),
+        boxes_joined=sum(one.joined for one in work),
+        boxes_merged=boxes,
+        cells=cells.count,
         seconds=seconds,
-        exact=reached.cells.exact,
+        exact=cells.exact,
     )
 
 
 def _line(step: StepReport) -> tuple[str, ...]:
-    numbers = (
-        step.rows,
-        step.scanned,
-        step.matched,
-        step.boxes_joined,
-        step.boxes_merged,
-        step.cells,
-    )
+    boxes = (step.boxes_joined, step.boxes_merged)
+    numbers = (step.rows, step.scanned, step.matched, *boxes, step.cells)
     return (
         f"{step.source} -> {step.target}",
         step.direction,
@@ -166,21 +134,6 @@ def _line(step: StepReport) -> tuple[str, ...]:
         _milliseconds(step.seconds),
         "yes" if step.exact else "no",
     )
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADINGS))]
-    return [
-        "  ".join(
-            text.ljust(width) if at < _LEFT else text.rjust(width)
-            for at, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _milliseconds(seconds: float) -> str:

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dslog.errors import PathError
-from dslog.query.edges import Direction, Edges
-from dslog.query.plan import Step, backward_hops, forward_hops
+from dslog.query.plan import Direction, Edges, Step, backward_hops, forward_hops
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Turn a path of array names into steps; pure, nothing is loaded.
 
+A store shows a planner its operation graph: arrays, and the lineages stored between them.
+
 For neighbours ``X, Y`` on a path, lineage with ``X`` as output and ``Y`` as input is followed
 backward, lineage with ``X`` as input and ``Y`` as output forward. Where both are stored (``B`` was
 made from ``A`` and later ``A`` from ``B``) the step gives the union of both. A step from an array
@@ -8,10 +10,47 @@ to itself, which has both readings for the same lineage, is a backward step.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
+from typing import Protocol
 
 from dslog.errors import PathError
-from dslog.query.edges import Direction, Edge, Edges
+
+
+class Direction(StrEnum):
+    """Which way a step follows a lineage."""
+
+    BACKWARD = "backward"
+    """From output cells to the input cells that made them."""
+    FORWARD = "forward"
+    """From input cells to the output cells they touched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One stored lineage: a handle to load it by, and what a planner asks before loading it."""
+
+    out: str
+    in_: str
+    key: int
+    num_rows: int
+    exact: bool
+
+
+class Edges(Protocol):
+    """The operation graph: arrays are its nodes, stored lineages its edges."""
+
+    def between(self, out: str, in_: str) -> Sequence[Edge]:
+        """Return every lineage stored for this (output, input) pair."""
+        ...
+
+    def inputs_of(self, name: str) -> Sequence[str]:
+        """Return the arrays that ``name`` was made from."""
+        ...
+
+    def outputs_of(self, name: str) -> Sequence[str]:
+        """Return the arrays made from ``name``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +114,6 @@ def check_path(path: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def backward_hops(out: str, in_: str, edges: Edges) -> tuple[Hop, ...]:
-    """Every lineage from ``out`` to ``in_``, followed backward."""
-    return tuple(Hop(edge, Direction.BACKWARD) for edge in edges.between(out, in_))
-
-
-def forward_hops(in_: str, out: str, edges: Edges) -> tuple[Hop, ...]:
-    """Every lineage from ``out`` to ``in_``, followed forward."""
-    return tuple(Hop(edge, Direction.FORWARD) for edge in edges.between(out, in_))
-
-
 def _step(path: tuple[str, ...], at: int, pair: tuple[str, str], edges: Edges) -> Step:
     source, target = pair
     hops = backward_hops(source, target, edges)
@@ -105,3 +134,13 @@ def _no_lineage(path: tuple[str, ...], at: int, source: str, target: str, edges:
         f"{source!r} has lineage with {neighbours}. Name every array on the way, "
         f"or use backward / forward, which find the way themselves"
     )
+
+
+def backward_hops(out: str, in_: str, edges: Edges) -> tuple[Hop, ...]:
+    """Every lineage from ``out`` to ``in_``, followed backward."""
+    return tuple(Hop(edge, Direction.BACKWARD) for edge in edges.between(out, in_))
+
+
+def forward_hops(in_: str, out: str, edges: Edges) -> tuple[Hop, ...]:
+    """Every lineage from ``out`` to ``in_``, followed forward."""
+    return tuple(Hop(edge, Direction.FORWARD) for edge in edges.between(out, in_))

@@ -1,6 +1,4 @@
-"""What differs between two runs, as values that print themselves.
-
-``diff``: which operations and lineages changed between two runs.
+"""``diff``: which operations and lineages changed between two runs.
 
 Calls are paired in order: first those with the same name and outputs, then, between those, calls
 with the same outputs, then calls of the same name. So an operation put in between shifts nothing,
@@ -15,17 +13,17 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from dslog.cells.cellset import CellSet
 from dslog.cells.text import counted, shape_text
 from dslog.compress.encoder import recompress
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Edge
-from dslog.questions.history import Call, History
-from dslog.questions.reach import cells_text
+from dslog.query.plan import Edge
+from dslog.questions.history import History, StoredCall
+from dslog.questions.questions_cost import QuestionsCost
+from dslog.questions.reach import Outcome, cells_text
 from dslog.store.arguments import value_text
-from dslog.types import Shape
+from dslog.types import I64, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +80,14 @@ class LineageChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Outcome):
     """A call of both runs that is not the same in both.
 
     ``inputs`` holds (before, after) where another array went in.
     """
 
-    before: Call
-    after: Call
+    before: StoredCall
+    after: StoredCall
     arguments: tuple[ArgumentChange, ...]
     inputs: tuple[tuple[str, str], ...]
     shapes: tuple[ShapeChange, ...]
@@ -131,7 +129,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Outcome):
     """Two runs compared: calls only one of them has, calls that changed, sources that changed.
 
     ``same`` counts the calls that are the same. It is true when there is any difference.
@@ -139,8 +137,8 @@ class Diff:
 
     before: str
     after: str
-    removed: tuple[Call, ...]
-    added: tuple[Call, ...]
+    removed: tuple[StoredCall, ...]
+    added: tuple[StoredCall, ...]
     changed: tuple[Changed, ...]
     sources: tuple[ShapeChange, ...]
     same: int
@@ -175,7 +173,7 @@ class Diff:
         return "\n".join(lines)
 
 
-def call_dict(call: Call) -> Mapping[str, object]:
+def call_dict(call: StoredCall) -> Mapping[str, object]:
     """Return a call as JSON values."""
     return {
         "operation": None if call.operation is None else call.operation.id,
@@ -186,19 +184,13 @@ def call_dict(call: Call) -> Mapping[str, object]:
     }
 
 
-MOST_PAIRS = 20_000_000
-"""Pairs of a relation that are compared one by one at most."""
-
-Pairs = npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True)
 class Run:
     """A store, or some of its calls, to be compared."""
 
     label: str
     history: History
-    calls: tuple[Call, ...]
+    calls: tuple[StoredCall, ...]
     load: Callable[[Edge], Lineage]
 
     @cached_property
@@ -217,7 +209,7 @@ class Run:
         made = {name for call in self.calls if call.inputs for name in call.outputs}
         return [name for call in self.calls for name in call.inputs if name not in made]
 
-    def lineage(self, call: Call, out: str, in_: str) -> Lineage:
+    def lineage(self, call: StoredCall, out: str, in_: str) -> Lineage:
         """What a call says of a pair."""
         parts = [self.load(edge) for edge in call.edges if (edge.out, edge.in_) == (out, in_)]
         if not parts:
@@ -249,7 +241,7 @@ def diff(before: Run, after: Run) -> Diff:
     )
 
 
-_KEYS: tuple[Callable[[Call], Hashable], ...] = (
+_KEYS: tuple[Callable[[StoredCall], Hashable], ...] = (
     lambda call: (call.name, call.outputs, len(call.inputs)),
     lambda call: (call.outputs, len(call.inputs)),
     lambda call: (call.name, len(call.outputs), len(call.inputs)),
@@ -257,8 +249,10 @@ _KEYS: tuple[Callable[[Call], Hashable], ...] = (
 
 
 def _paired(
-    old: Sequence[Call], new: Sequence[Call], keys: Sequence[Callable[[Call], Hashable]] = _KEYS
-) -> Iterator[tuple[Call | None, Call | None]]:
+    old: Sequence[StoredCall],
+    new: Sequence[StoredCall],
+    keys: Sequence[Callable[[StoredCall], Hashable]] = _KEYS,
+) -> Iterator[tuple[StoredCall | None, StoredCall | None]]:
     """Pair calls in order, by the first key where it can be; one without partner is with None."""
     if not keys or not old or not new:
         yield from ((call, None) for call in old)
@@ -272,7 +266,9 @@ def _paired(
         yield from zip(old[block.a : at_old], new[block.b : at_new], strict=True)
 
 
-def _compare(old: Call, new: Call, before: Run, after: Run, partners: dict[str, str]) -> Changed:
+def _compare(
+    old: StoredCall, new: StoredCall, before: Run, after: Run, partners: dict[str, str]
+) -> Changed:
     inputs = []
     for was, now in zip(old.inputs, new.inputs, strict=True):
         both_given = was in before.sources and now in after.sources
@@ -290,14 +286,14 @@ def _compare(old: Call, new: Call, before: Run, after: Run, partners: dict[str, 
     return Changed(old, new, arguments, tuple(inputs), shapes, lineages)
 
 
-def _arguments(old: Call, new: Call) -> Iterator[ArgumentChange]:
+def _arguments(old: StoredCall, new: StoredCall) -> Iterator[ArgumentChange]:
     for name in dict.fromkeys((*old.args, *new.args)):
         was, now = old.args.get(name), new.args.get(name)
         if was != now or (name in old.args) != (name in new.args):
             yield ArgumentChange(name, was, now)
 
 
-def _lineages(old: Call, new: Call, before: Run, after: Run) -> Iterator[LineageChange]:
+def _lineages(old: StoredCall, new: StoredCall, before: Run, after: Run) -> Iterator[LineageChange]:
     for out_was, out in zip(old.outputs, new.outputs, strict=True):
         for in_was, in_ in zip(old.inputs, new.inputs, strict=True):
             shapes = before.shapes[out_was], before.shapes[in_was]
@@ -315,7 +311,7 @@ def _compare_lineage(out: str, in_: str, was: Lineage, now: Lineage) -> LineageC
     relabelled = was.exact != now.exact
     if was.with_exact(True) == now.with_exact(True):
         return LineageChange(out, in_, CellSet.empty(was.out_shape), relabelled=relabelled)
-    if max(_most_pairs(was), _most_pairs(now)) > MOST_PAIRS:
+    if max(_most_pairs(was), _most_pairs(now)) > QuestionsCost.current().pairs:
         return LineageChange(out, in_, None, relabelled=relabelled)
     lost, gained = _only(was.to_relation(), now.to_relation())
     if not len(lost) and not len(gained) and not relabelled:
@@ -330,7 +326,7 @@ def _most_pairs(lineage: Lineage) -> float:
     return sum(math.prod(counts) for counts in terms)
 
 
-def _only(a: Pairs, b: Pairs) -> tuple[Pairs, Pairs]:
+def _only(a: I64, b: I64) -> tuple[I64, I64]:
     """Return the rows that only ``a`` has, and those that only ``b`` has; neither repeats a row."""
     both = np.concatenate([a, b])
     _, first, counts = np.unique(both, axis=0, return_index=True, return_counts=True)

@@ -8,20 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dslog.cells.cellset import CellSet
-from dslog.query.edges import Direction, Edge
-from dslog.query.execute import reach
-from dslog.query.follower import Load, follow, gather
-from dslog.questions.history import Call, History, KeptValues
-from dslog.questions.reach import Touched, describe, table_text
-from dslog.store.records import Operation
+from dslog.query.execute import Load, follow_lineage, gather_cells, reach
+from dslog.query.plan import Direction, Edge
+from dslog.questions.history import History, StoredCall
+from dslog.questions.reach import Outcome, Touched, table_text
+from dslog.store.catalog import Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Outcome):
     """A step after which nothing comes of the cells that went into it.
 
     ``operation`` is None for lineage that was given without one.
     """
+
+    _told = ("operation", "text", "cells", "outputs")
 
     operation: Operation | None
     text: str
@@ -32,23 +33,16 @@ class Ending:
         number = "" if self.operation is None else f" (operation {self.operation.id})"
         return f"{self.text}{number} takes nothing of {self.cells} into {', '.join(self.outputs)}"
 
-    def to_dict(self) -> dict[str, object]:
-        """Return plain dicts, lists, strings and numbers, ready for JSON."""
-        return {
-            "operation": None if self.operation is None else self.operation.id,
-            "text": self.text,
-            "cells": self.cells.to_dict(),
-            "outputs": list(self.outputs),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Outcome):
     """Where the lineage of a row ends.
 
     ``endings`` are the steps that dropped what they got of it, in order; ``reached`` the arrays it
     got into; ``left`` those of them of which nothing more was made: what is left of the row.
     """
+
+    _told = ("asked", "endings", "reached", "left", "exact")
 
     asked: Touched
     endings: tuple[Ending, ...]
@@ -68,16 +62,6 @@ class Dropped:
     def __bool__(self) -> bool:
         return bool(self.endings)
 
-    def to_dict(self) -> dict[str, object]:
-        """Return plain dicts, lists, strings and numbers, ready for JSON."""
-        return {
-            "asked": self.asked.to_dict(),
-            "endings": [ending.to_dict() for ending in self.endings],
-            "reached": [touched.to_dict() for touched in self.reached],
-            "left": list(self.left),
-            "exact": self.exact,
-        }
-
     def __str__(self) -> str:
         if not self.endings and not self.reached:
             return f"{self.asked} was not used: no operation takes it"
@@ -90,25 +74,25 @@ class Dropped:
         return "\n".join(lines)
 
 
-def dropped(array: str, cells: CellSet, history: History, kept: KeptValues, load: Load) -> Dropped:
+def dropped(array: str, cells: CellSet, history: History) -> Dropped:
     """Follow cells forward and find the steps that nothing comes out of."""
     walk = history.walk(array, Direction.FORWARD)
-    reached = {name: found for name, found in reach(walk, cells, load).items() if found}
+    reached = {name: found for name, found in reach(walk, cells, history.load).items() if found}
     endings = [
-        Ending(call.operation, str(call), describe(name, reached[name], history, kept), outputs)
+        Ending(call.operation, str(call), Touched.of(name, reached[name], history), outputs)
         for call in history.calls
         for name in dict.fromkeys(call.inputs)
-        if name in reached and (outputs := _outputs_without(call, name, reached, load))
+        if name in reached and (outputs := _outputs_without(call, name, reached, history.load))
     ]
     touched = tuple(
-        describe(name, found, history, kept) for name, found in reached.items() if name != array
+        Touched.of(name, found, history) for name, found in reached.items() if name != array
     )
     left = tuple(one.array for one in touched if not walk.steps[one.array])
-    return Dropped(describe(array, cells, history, kept), tuple(endings), touched, left)
+    return Dropped(Touched.of(array, cells, history), tuple(endings), touched, left)
 
 
 def _outputs_without(
-    call: Call, name: str, reached: Mapping[str, CellSet], load: Load
+    call: StoredCall, name: str, reached: Mapping[str, CellSet], load: Load
 ) -> tuple[str, ...]:
     """The outputs of a call that takes cells of an array, if none were made with those reached."""
     edges = [edge for edge in call.edges if edge.in_ == name and edge.out != name]
@@ -119,4 +103,4 @@ def _outputs_without(
 
 
 def _comes_out(edge: Edge, cells: CellSet, load: Load) -> bool:
-    return bool(gather(follow(load(edge), cells, Direction.FORWARD)))
+    return bool(gather_cells(follow_lineage(load(edge), cells, Direction.FORWARD)))

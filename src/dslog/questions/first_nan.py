@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from dslog.cells.cellset import CellSet
 from dslog.cells.text import counted
 from dslog.errors import NotFoundError
-from dslog.query.edges import Direction
-from dslog.query.execute import has_cycle, reach, run_step
-from dslog.query.follower import Cells, Load, gather
+from dslog.query.execute import Cells, Load, gather_cells, has_cycle, reach, run_step
 from dslog.query.graph import Walk
-from dslog.query.plan import Hop, Step
+from dslog.query.plan import Direction, Hop, Step
 from dslog.questions.history import History, KeptValues
-from dslog.questions.reach import Touched, describe, values_text
+from dslog.questions.reach import Outcome, Touched, values_text
 
 
 @dataclass(frozen=True, slots=True)
-class NanOrigin:
+class NanOrigin(Outcome):
     """NaN cells that no NaN is known to have made.
 
     ``inputs`` are the cells they were made of, with their values, none for a source. ``hidden``
     names arrays between them and the nearest kept values: the NaN may have come in there already.
     """
+
+    _told = ("operation", "inputs", "hidden")
 
     cells: Touched
     inputs: tuple[Touched, ...]
@@ -57,17 +57,15 @@ class NanOrigin:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain dicts, lists, strings and numbers, ready for JSON."""
-        return {
-            "operation": self.operation,
-            **self.cells.to_dict(),
-            "inputs": [one.to_dict() for one in self.inputs],
-            "hidden": list(self.hidden),
-        }
+        whole = Outcome.to_dict(self)
+        return {"operation": whole.pop("operation"), **self.cells.to_dict(), **whole}
 
 
 @dataclass(frozen=True, slots=True)
-class FirstNan:
+class FirstNan(Outcome):
     """Where the NaNs of an array began: ``origins``, the earliest first; empty without NaN."""
+
+    _told = ("asked", "origins", "exact")
 
     asked: Touched
     origins: tuple[NanOrigin, ...]
@@ -96,14 +94,6 @@ class FirstNan:
     def __bool__(self) -> bool:
         return bool(self.asked.cells)
 
-    def to_dict(self) -> dict[str, object]:
-        """Return plain dicts, lists, strings and numbers, ready for JSON."""
-        return {
-            "asked": self.asked.to_dict(),
-            "origins": [origin.to_dict() for origin in self.origins],
-            "exact": self.exact,
-        }
-
     def __str__(self) -> str:
         if not self.asked.cells:
             return f"no cell of {self.asked.array} is NaN"
@@ -114,16 +104,16 @@ class FirstNan:
         return "\n".join(lines)
 
 
-def first_nan(array: str, history: History, kept: KeptValues, load: Load) -> FirstNan:
+def first_nan(array: str, history: History) -> FirstNan:
     """Follow the NaNs of an array back to where they began."""
-    missing = _Missing(kept)
+    load, missing = history.load, _Missing(history.kept)
     start = missing.of(array)
     if start is None:
         raise NotFoundError(
             f"no values of {array!r} are known: track its inputs with keep_values=True, or hold on "
             f"to the tracked array itself; tables are kept by a store in a directory alone"
         )
-    asked = describe(array, start, history, kept)
+    asked = Touched.of(array, start, history)
     walk = history.walk(array, Direction.BACKWARD)
     spoilt = reach(walk, start, load, missing.keep)
     explained = _explained(walk, spoilt, missing, load)
@@ -133,7 +123,7 @@ def first_nan(array: str, history: History, kept: KeptValues, load: Load) -> Fir
         if missing.of(name) is not None
     }
     origins = tuple(
-        _origin(name, cells, walk, missing, history, kept, load)
+        _origin(name, cells, walk, missing, history)
         for name, cells in sorted(begun.items(), key=lambda item: history.place(item[0]))
         if cells
     )
@@ -154,7 +144,7 @@ class _Missing:
 
     def keep(self, array: str, cells: Cells) -> Cells:
         found = self.of(array)
-        return cells if found is None else gather(cells) & found
+        return cells if found is None else gather_cells(cells) & found
 
 
 def _explained(
@@ -172,7 +162,7 @@ def _explained(
             cause = spoilt[step.target] if known else explained.get(step.target)
             if not cause or not spoilt[step.source]:
                 continue
-            found = gather(run_step(_turned(step), cause, load)) & spoilt[step.source]
+            found = gather_cells(run_step(_turned(step), cause, load)) & spoilt[step.source]
             old = explained.get(step.source, CellSet.empty(found.shape))
             changed |= cyclic and bool(found - old)
             explained[step.source] = old | found
@@ -186,15 +176,10 @@ def _turned(step: Step) -> Step:
 
 
 def _origin(
-    name: str,
-    cells: CellSet,
-    walk: Walk,
-    missing: _Missing,
-    history: History,
-    kept: KeptValues,
-    load: Load,
+    name: str, cells: CellSet, walk: Walk, missing: _Missing, history: History
 ) -> NanOrigin:
-    made_of = {step.target: gather(run_step(step, cells, load)) for step in walk.steps[name]}
-    inputs = tuple(describe(of, found, history, kept) for of, found in made_of.items() if found)
+    steps = walk.steps[name]
+    made_of = {one.target: gather_cells(run_step(one, cells, history.load)) for one in steps}
+    inputs = tuple(Touched.of(of, found, history) for of, found in made_of.items() if found)
     hidden = tuple(one.array for one in inputs if missing.of(one.array) is None)
-    return NanOrigin(describe(name, cells, history, kept), inputs, hidden)
+    return NanOrigin(Touched.of(name, cells, history), inputs, hidden)

@@ -1,9 +1,9 @@
-"""What happened in a store, call by call, as the verbs look at it.
+"""What happened in a store, call by call, as questions look at it.
 
-What the verbs ask of values, which the store itself does not keep.
+Values of arrays, which the store itself does not keep, are known where somebody keeps them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -12,20 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.cells.cellset import CellSet
-from dslog.cells.selection import parse, select
+from dslog.cells.selection import parse_cells, select
 from dslog.errors import SelectionError, did_you_mean
-from dslog.query.edges import Direction, Edge
+from dslog.query.execute import Load
 from dslog.query.graph import Walk, plan_reach
+from dslog.query.plan import Direction, Edge
 from dslog.store.arguments import call_text
-from dslog.store.catalog import Catalog
-from dslog.store.names import find_array
-from dslog.store.records import ArrayInfo, LineageInfo, Operation
+from dslog.store.catalog import ArrayInfo, Catalog, LineageInfo, Operation, find_array
+from dslog.types import Shape
 
 _GIVEN = "lineage"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class StoredCall:
     """One operation with its lineages; or lineage given without one, of one pair of arrays."""
 
     operation: Operation | None
@@ -45,14 +45,28 @@ class Call:
         return f"{text} of {', '.join(self.inputs)}" if self.inputs else text
 
 
-class History:
-    """The calls of a store, in order of registration."""
+class KeptValues(Protocol):
+    """Values of arrays, where somebody keeps them."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
+    def at(self, array: str, cells: npt.NDArray[np.int64]) -> Sequence[object] | None:
+        """Return the values of cells (n, ndim), or None when they are not kept."""
+        ...
+
+    def missing(self, array: str) -> CellSet | None:
+        """Return the cells that are NaN or null, or None when values are not kept."""
+        ...
+
+
+@dataclass(frozen=True)
+class History:
+    """The calls of a store, in order of registration; its kept values, and its lineages."""
+
+    catalog: Catalog
+    kept: KeptValues
+    load: Load
 
     @cached_property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[StoredCall, ...]:
         """Every call; those without any lineage stand where their numbers belong."""
         with self.catalog.snapshot():
             waiting = list(reversed(self.catalog.operations()))
@@ -79,9 +93,9 @@ class History:
             return plan_reach(array, direction, self.catalog)
 
     @cached_property
-    def makers(self) -> Mapping[str, tuple[Call, ...]]:
+    def makers(self) -> Mapping[str, tuple[StoredCall, ...]]:
         """For each array, the calls that made it of others."""
-        made: dict[str, list[Call]] = {}
+        made: dict[str, list[StoredCall]] = {}
         for call in self.calls:
             for name in call.outputs if call.inputs else ():
                 made.setdefault(name, []).append(call)
@@ -98,17 +112,17 @@ class History:
     @cached_property
     def columns(self) -> Mapping[str, tuple[str, ...]]:
         """The names of the columns of each array that is a table."""
-        found = {}
+        found: dict[str, tuple[str, ...]] = {}
         for call in self.calls:
             columns = call.args.get("columns")
-            for name in call.outputs if isinstance(columns, list) else ():
-                found[name] = tuple(map(str, columns if isinstance(columns, list) else ()))
+            if isinstance(columns, list):
+                found |= dict.fromkeys(call.outputs, tuple(map(str, columns)))
         return found
 
-    def columns_of(self, array: ArrayInfo) -> tuple[str, ...]:
+    def columns_of(self, array: str, shape: Shape) -> tuple[str, ...]:
         """The names of an array's columns; none if it is no table."""
-        columns = self.columns.get(array.name, ())
-        return columns if len(array.shape) == 2 and len(columns) == array.shape[1] else ()
+        columns = self.columns.get(array, ())
+        return columns if len(shape) == 2 and len(columns) == shape[1] else ()
 
     def cells(self, array: str, query: object) -> CellSet:
         """Read cells of an array, also as text; of a table, a column may be named: ``"3, price"``.
@@ -116,9 +130,9 @@ class History:
         As a tuple that is ``(3, "price")``.
         """
         info = find_array(array, self.catalog)
-        columns = self.columns_of(info)
+        columns = self.columns_of(info.name, info.shape)
         if isinstance(query, str):
-            return parse(_numbered_text(query, columns), info.shape, info.name)
+            return parse_cells(_numbered_text(query, columns), info.shape, info.name)
         return select(_numbered(query, info, columns), info.shape, info.name)
 
     def row(self, array: str, row: object) -> CellSet:
@@ -131,14 +145,13 @@ class History:
         return self.cells(array, row)
 
 
-def _call(operation: Operation | None, infos: Sequence[LineageInfo]) -> Call:
+def _call(operation: Operation | None, infos: Sequence[LineageInfo]) -> StoredCall:
     edges = {info.body: info for info in infos} if operation is None else dict(enumerate(infos))
     known = tuple(Edge(i.out, i.in_, i.body, i.num_rows, i.exact) for i in edges.values())
     if operation is None:
-        return Call(None, _GIVEN, {}, (infos[0].in_,), (infos[0].out,), known)
-    return Call(
-        operation, operation.name, operation.args, operation.inputs, operation.outputs, known
-    )
+        return StoredCall(None, _GIVEN, {}, (infos[0].in_,), (infos[0].out,), known)
+    op = operation
+    return StoredCall(op, op.name, op.args, op.inputs, op.outputs, known)
 
 
 def _numbered(query: object, array: ArrayInfo, columns: Sequence[str]) -> object:
@@ -166,32 +179,7 @@ def _numbered_text(text: str, columns: Sequence[str]) -> str:
 def _place(name: str, array: ArrayInfo, columns: Sequence[str]) -> int:
     if name in columns:
         return columns.index(name)
-    known = f"its columns are {_listed(columns)}" if columns else "its columns have no names here"
+    names = ", ".join(map(repr, columns))
+    known = f"its columns are {names}" if columns else "its columns have no names here"
     hint = did_you_mean(name, columns)
     raise SelectionError(f"there is no column {name!r} in {array.name!r}: {known}.{hint}")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))
-
-
-class KeptValues(Protocol):
-    """Values of arrays, where somebody keeps them."""
-
-    def at(self, array: str, cells: npt.NDArray[np.int64]) -> Sequence[object] | None:
-        """Return the values of cells (n, ndim), or None when they are not kept."""
-        ...
-
-    def missing(self, array: str) -> CellSet | None:
-        """Return the cells that are NaN or null, or None when values are not kept."""
-        ...
-
-
-class NoValues:
-    """Keeps no values."""
-
-    def at(self, array: str, cells: npt.NDArray[np.int64]) -> None:
-        """Return None: they are not kept."""
-
-    def missing(self, array: str) -> None:
-        """Return None: they are not kept."""

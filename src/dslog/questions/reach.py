@@ -1,30 +1,39 @@
-"""Cells of the arrays that a question reached, and how they are printed.
+"""``why`` and ``impact``: everything behind cells, and everything in front of them.
 
-``why`` and ``impact``: everything behind cells, and everything in front of them.
+Also what all questions share: cells of the arrays that were reached, as text and as JSON values.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from dslog.cells.cellset import CellSet
-from dslog.cells.text import box_text, counted
+from dslog.cells.text import aligned, box_text, counted
 from dslog.errors import NotFoundError, did_you_mean
-from dslog.query.edges import Direction
 from dslog.query.execute import reach
-from dslog.query.follower import Load
 from dslog.query.graph import Walk
-from dslog.questions.history import History, KeptValues
-
-MOST_VALUES = 1000
-"""Values of one array that an answer carries at most."""
+from dslog.query.plan import Direction
+from dslog.questions.history import History
+from dslog.questions.questions_cost import QuestionsCost
+from dslog.store.catalog import Operation
+from dslog.types import I64
 
 _BOXES, _VALUES = 2, 4  # shown
 _LONGEST = 72
+
+
+class Outcome:
+    """What a question found: text for people, and as values for programs what ``_told`` names."""
+
+    __slots__ = ()
+    _told: ClassVar[tuple[str, ...]]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain dicts, lists, strings and numbers, ready for JSON."""
+        return {name: _json(getattr(self, name)) for name in self._told}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,16 @@ class Touched:
     def __str__(self) -> str:
         return f"{self.array}[{cells_text(self.cells, self.columns)}]"
 
+    @classmethod
+    def of(cls, array: str, cells: CellSet, history: History) -> Self:
+        """Return cells with what is known of them."""
+        most = QuestionsCost.current().values
+        makers = history.makers.get(array, ())
+        values = history.kept.at(array, first_cells(cells, most)) if cells else None
+        columns = history.columns_of(array, cells.shape)
+        kept = None if values is None else tuple(values)
+        return cls(array, cells, tuple(map(str, makers)), kept, columns)
+
     def to_dict(self) -> dict[str, object]:
         """Return plain dicts, lists, strings and numbers, ready for JSON."""
         return {
@@ -52,12 +71,12 @@ class Touched:
             "boxes": self.cells.boxes.tolist(),
             "exact": self.cells.exact,
             "made_by": list(self.made_by),
-            "values": None if self.values is None else [_json(value) for value in self.values],
+            "values": _json(self.values),
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Outcome):
     """Cells asked about and what they lead to, in order; ``answer["A"]`` are the cells of ``A``."""
 
     asked: Touched
@@ -72,7 +91,10 @@ class Reached:
         for touched in self.arrays:
             if touched.array == array:
                 return touched.cells
-        return self._refuse(array)
+        names = [touched.array for touched in self.arrays]
+        hint = did_you_mean(array, names)
+        known = ", ".join(map(repr, names)) or "no array"
+        raise NotFoundError(f"no cell of {array!r} is in this answer, which has {known}.{hint}")
 
     def __iter__(self) -> Iterator[Touched]:
         return iter(self.arrays)
@@ -80,28 +102,8 @@ class Reached:
     def __len__(self) -> int:
         return len(self.arrays)
 
-    def _refuse(self, array: str) -> NoReturn:
-        names = [touched.array for touched in self.arrays]
-        hint = did_you_mean(array, names)
-        known = ", ".join(map(repr, names)) or "no array"
-        raise NotFoundError(f"no cell of {array!r} is in this answer, which has {known}.{hint}")
 
-
-def describe(array: str, cells: CellSet, history: History, kept: KeptValues) -> Touched:
-    """Return cells with what is known of them."""
-    makers = history.makers.get(array, ())
-    values = kept.at(array, first_cells(cells, MOST_VALUES)) if cells else None
-    columns = history.columns.get(array, ())
-    return Touched(
-        array,
-        cells,
-        tuple(map(str, makers)),
-        None if values is None else tuple(values),
-        columns if cells.ndim == 2 and len(columns) == cells.shape[1] else (),
-    )
-
-
-def first_cells(cells: CellSet, most: int) -> npt.NDArray[np.int64]:
+def first_cells(cells: CellSet, most: int) -> I64:
     """Return the indices of all cells, or of those in the first boxes, when there are more."""
     if cells.count <= most:
         return cells.indices()
@@ -160,15 +162,6 @@ def cut_text(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines with their columns aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-
-
 def _value(value: object) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.6g}"
@@ -178,6 +171,12 @@ def _value(value: object) -> str:
 
 
 def _json(value: object) -> object:
+    if isinstance(value, Outcome | Touched):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_json(item) for item in value]
+    if isinstance(value, Operation):
+        return value.id
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -189,6 +188,8 @@ def _json(value: object) -> object:
 class Why(Reached):
     """Where cells come from: the cells of every array that made them, the nearest first."""
 
+    _told = ("asked", "arrays", "sources", "exact")
+
     @property
     def sources(self) -> tuple[Touched, ...]:
         """The cells where it begins: of arrays that nothing in the store made."""
@@ -196,12 +197,7 @@ class Why(Reached):
 
     def to_dict(self) -> dict[str, object]:
         """Return plain dicts, lists, strings and numbers, ready for JSON."""
-        return {
-            "asked": self.asked.to_dict(),
-            "arrays": [touched.to_dict() for touched in self.arrays],
-            "sources": [touched.array for touched in self.sources],
-            "exact": self.exact,
-        }
+        return {**Reached.to_dict(self), "sources": [touched.array for touched in self.sources]}
 
     def __str__(self) -> str:
         if not self.arrays:
@@ -216,17 +212,10 @@ class Why(Reached):
 class Impact(Reached):
     """What cells touched: the cells of every array made with them, the nearest first."""
 
+    _told = ("asked", "arrays", "ends", "exact")
+
     ends: tuple[str, ...]
     """The arrays touched of which nothing more was made."""
-
-    def to_dict(self) -> dict[str, object]:
-        """Return plain dicts, lists, strings and numbers, ready for JSON."""
-        return {
-            "asked": self.asked.to_dict(),
-            "arrays": [touched.to_dict() for touched in self.arrays],
-            "ends": list(self.ends),
-            "exact": self.exact,
-        }
 
     def __str__(self) -> str:
         head = f"impact of {self.asked}: "
@@ -238,27 +227,23 @@ class Impact(Reached):
         return "\n".join([f"{head}{counted(total, 'cell')} of {arrays}", *lines])
 
 
-def why(array: str, cells: CellSet, history: History, kept: KeptValues, load: Load) -> Why:
+def why(array: str, cells: CellSet, history: History) -> Why:
     """Follow cells backward to the sources."""
-    asked = describe(array, cells, history, kept)
     walk = history.walk(array, Direction.BACKWARD)
-    return Why(asked, _follow(walk, cells, history, kept, load))
+    return Why(Touched.of(array, cells, history), _follow(walk, cells, history))
 
 
-def impact(array: str, cells: CellSet, history: History, kept: KeptValues, load: Load) -> Impact:
+def impact(array: str, cells: CellSet, history: History) -> Impact:
     """Follow cells forward to everything they touched."""
-    asked = describe(array, cells, history, kept)
     walk = history.walk(array, Direction.FORWARD)
-    touched = _follow(walk, cells, history, kept, load)
+    touched = _follow(walk, cells, history)
     ends = tuple(one.array for one in touched if not walk.steps[one.array])
-    return Impact(asked, touched, ends)
+    return Impact(Touched.of(array, cells, history), touched, ends)
 
 
-def _follow(
-    walk: Walk, cells: CellSet, history: History, kept: KeptValues, load: Load
-) -> tuple[Touched, ...]:
-    reached = reach(walk, cells, load)
+def _follow(walk: Walk, cells: CellSet, history: History) -> tuple[Touched, ...]:
+    reached = reach(walk, cells, history.load)
     again = reached.pop(walk.source) - cells  # of an array made of itself, by a cycle
     if again:
         reached[walk.source] = again
-    return tuple(describe(name, found, history, kept) for name, found in reached.items() if found)
+    return tuple(Touched.of(name, found, history) for name, found in reached.items() if found)

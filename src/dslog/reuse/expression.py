@@ -6,8 +6,6 @@ so that a person can read it. Its names are ``i0_1`` (input, axis), ``o0_1`` (ou
 parentheses.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -67,15 +65,15 @@ class Sizes:
         return tuple(map(len, self.inputs)), tuple(map(len, self.outputs))
 
 
-def product(names: Sequence[str]) -> str:
+def product_text(names: Sequence[str]) -> str:
     """Write a product; of nothing it is 1."""
     return "*".join(names) or "1"
 
 
-def shifted(text: str, constant: int) -> str:
+def shifted_text(text: str, constant: int) -> str:
     """Write ``text + constant``.
 
-    >>> shifted("i0_0", -1), shifted("i0_0", 0)
+    >>> shifted_text("i0_0", -1), shifted_text("i0_0", 0)
     ('i0_0-1', 'i0_0')
     """
     return text if constant == 0 else f"{text}{constant:+d}"

@@ -5,23 +5,21 @@ what the formula says, each number is the same by all candidate expressions, eve
 inside its array, and the rows that vanish are rows that vanished together before.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 from dslog.algebra.equal import same_lineages
 from dslog.reuse.expression import Sizes, compiled
+from dslog.reuse.reuse_cost import ReuseCost
 from dslog.reuse.scope import Pattern, Scope, pattern, unseen_pattern
-from dslog.reuse.skeleton import Lineages, build, parts
-from dslog.reuse.solver import EXTRA_CALLS
+from dslog.reuse.skeleton import Lineages, build, roles
 from dslog.types import Json
 
 _NAMES = re.compile(r"[iox]\d+(?:_\d+)?")
-_MOST_SEEN = 16
 _TRUSTED = 1_000_000
 
 
@@ -75,7 +73,7 @@ class Form:
         for level, names in self._depends:
             different = {tuple(sizes.values[name] for name in names) for sizes in calls}
             count = len(different) if len(different) > 1 else len(calls)
-            counts.add(count - 1 - EXTRA_CALLS[level])
+            counts.add(count - 1 - ReuseCost.current().extra_calls[level])
         return min(counts) - self.picked
 
     @cached_property
@@ -86,7 +84,7 @@ class Form:
     @cached_property
     def _depends(self) -> frozenset[tuple[int, frozenset[str]]]:
         """The levels beyond 0 and what numbers of them depend on."""
-        found = zip(parts(self.skeleton, self.seen[0]), self.levels, self.numbers, strict=True)
+        found = zip(roles(self.skeleton, self.seen[0]), self.levels, self.numbers, strict=True)
         return frozenset(
             (level, frozenset(_NAMES.findall(" ".join((*part.own, *texts)))))
             for part, level, texts in found
@@ -146,7 +144,7 @@ class Form:
             return None
         return built.dropped
 
-    def extended(self, example: Example, dropped: tuple[int, ...]) -> Form:
+    def extended(self, example: Example, dropped: tuple[int, ...]) -> Self:
         """Return the form with one more call that it explains; candidates that don't go."""
         values = example.sizes.values
         first = [_value(texts[0], values) for texts in self.numbers]
@@ -175,9 +173,9 @@ class Form:
             dropped=self.dropped | {dropped},
         )
 
-    def trimmed(self) -> Form:
+    def trimmed(self) -> Self:
         """Return the form without a call that tells nothing new, if there are many."""
-        if len(self.seen) <= _MOST_SEEN:
+        if len(self.seen) <= ReuseCost.current().seen:
             return self
         for place in range(1, len(self.seen)):
             less = replace(self, seen=(*self.seen[:place], *self.seen[place + 1 :]))
@@ -196,7 +194,7 @@ class Form:
                 scope.ranges,
                 scope.orders,
                 scope.reaches,
-                min(self.agreeing_at(wanted), _MOST_SEEN // 4),
+                min(self.agreeing_at(wanted), ReuseCost.current().seen // 4),
             )
             for wanted, scope in sorted(self._scopes.items())
         )
@@ -236,7 +234,7 @@ class Form:
         return {**item, **flags}
 
     @classmethod
-    def from_json(cls, item: Json) -> Form:
+    def from_json(cls, item: Json) -> Self:
         """Undo ``to_json``."""
         return cls(
             item["skeleton"],

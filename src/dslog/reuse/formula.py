@@ -2,23 +2,19 @@
 
 ``i, j, k ...`` run over the output's axes, ``D0, D1 ...`` are the sizes of the input's axes, and
 ``:`` is a whole axis. A range is written as in Python, without its end. ``out.flat[p]`` is a cell
-by its place in C order.
-
-What reuse did, per operation, for people.
+by its place in C order. ``statistics`` says what reuse did, per operation.
 """
-
-from __future__ import annotations
 
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dslog.reuse.expression import product
 from dslog.reuse.form import Form
 from dslog.reuse.key import open_names, read_key
 from dslog.reuse.signature import FIRST, GEN, NOT_REUSABLE, TRACKED, FirstCalls, General
-from dslog.store.records import OperationReuse, Signature, SignatureInfo
+from dslog.reuse.skeleton import size_names
+from dslog.store.catalog import OperationReuse, Signature, SignatureInfo
 from dslog.types import Json
 
 Row = tuple[dict[int, str], dict[int, str], list[str]]  # outputs, inputs, conditions
@@ -95,22 +91,14 @@ class _Fold:
 
 def _rows(factor: Json, item: Json, names: _Names, numbers: Iterator[str]) -> Iterator[Row]:
     """Write the rows of a factor, axis by axis."""
-    forward = bool(item.get("forward"))
     flat = factor.get("flat", "")
     outs = [-1] if "b" in flat else factor["b"]
     ins = [-1] if "a" in flat else factor["a"]
     l, m = len(outs), len(ins)
     sides = (f"o{names.output}_", f"i{names.input}_")
-    sizes = [
-        product([f"{side}{axis}" for axis in axes]) if axes_flat else [f"{side}{a}" for a in axes]
-        for side, axes, axes_flat in zip(
-            sides[::-1] if forward else sides,
-            (factor["b"], factor["a"]),
-            ("b" in flat, "a" in flat),
-            strict=True,
-        )
-    ]
-    out_sizes, in_sizes = ([size] if isinstance(size, str) else size for size in sizes)
+    absolute, relative = sides[::-1] if item.get("forward") else sides
+    out_sizes = size_names(absolute, factor["b"], flat="b" in flat)
+    in_sizes = size_names(relative, factor["a"], flat="a" in flat)
     for ref, *moving in factor["r"]:
         row = [next(numbers) for _ in range(2 * (l + m))]
         folds = [
@@ -288,13 +276,13 @@ def statistics(signatures: Iterable[Signature], agreeing: int) -> list[Operation
             sum(one.misses for one in group),
             sum(one.refusals for one in group),
             sum(one.saved for one in group),
-            tuple(describe(one, agreeing) for one in group),
+            tuple(describe_signature(one, agreeing) for one in group),
         )
         for name, group in sorted(groups.items())
     ]
 
 
-def describe(signature: Signature, agreeing: int = 1) -> SignatureInfo:
+def describe_signature(signature: Signature, agreeing: int = 1) -> SignatureInfo:
     """Say what a signature is for and what it knows."""
     _, args, rest = read_key(signature.key)
     lines: tuple[str, ...] = ()

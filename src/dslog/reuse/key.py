@@ -18,14 +18,14 @@ The first calls of an operation are kept together, under a *family* key that lea
 arguments open: a signature gets a row of its own when a second call has the same key.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from dslog.reuse.expression import Sizes
+from dslog.store.catalog import compact
 from dslog.store.hooks import Request
 from dslog.types import Json
 
@@ -76,7 +76,7 @@ class Integers:
     others: Values
 
     @classmethod
-    def of(cls, args: Mapping[str, Json]) -> Integers:
+    def of(cls, args: Mapping[str, Json]) -> Self:
         """Find the integers."""
         single: list[Slot] = [(key, None) for key in sorted(args) if _is_integer(args[key])]
         listed: list[Slot] = [
@@ -169,12 +169,12 @@ def variants(name: str, args: Mapping[str, object], sizes: Sizes) -> list[Varian
     ranks = list(sizes.ranks)
     found = []
     for places in integers.choices():
-        free = opening(sizes, integers.values, places, integers.others)
+        free = with_open_integers(sizes, integers.values, places, integers.others)
         found.append(Variant(_key(name, integers.opened(places), ranks), free, places))
     return found
 
 
-def opening(sizes: Sizes, values: Values, places: Places, others: Values) -> Sizes:
+def with_open_integers(sizes: Sizes, values: Values, places: Places, others: Values) -> Sizes:
     """Return the sizes of a call with some of its integer arguments open."""
     args = tuple(values[place] for place in places)
     fixed = tuple(value for place, value in enumerate(values) if place not in places)
@@ -205,13 +205,10 @@ def read_key(key: str) -> tuple[str, Json, Json]:
 
 
 def _key(name: str, args: Mapping[str, object], rest: Json) -> str:
-    if len(_compact(args)) > _LONGEST:
-        args = {"$digest": hashlib.blake2b(_compact(args).encode(), digest_size=16).hexdigest()}
-    return _compact([name, args, rest])
-
-
-def _compact(value: Json) -> str:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+    text = compact(args)
+    if len(text) > _LONGEST:
+        args = {"$digest": hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}
+    return compact([name, args, rest])
 
 
 def names_shape(key: str) -> bool:

@@ -1,9 +1,8 @@
 """Learn from a captured call: confirm, refine or drop what the signatures say.
 
-From captured calls of one operation to forms: formulas that hold for all shapes of a regime.
+``generalise`` goes from captured calls of one operation to forms, formulas that hold for all shapes
+of a regime; the :class:`Learner` keeps the signatures of an operation up to date with them.
 """
-
-from __future__ import annotations
 
 import itertools
 import json
@@ -12,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dslog.algebra.equal import same_lineages
-from dslog.lineage.lineage import Lineage
-from dslog.lineage.packed import INLINE_ROWS, unpack
+from dslog.lineage.lineage import INLINE_ROWS, Lineage
+from dslog.lineage.packed import unpack
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, Refused
 from dslog.reuse.key import (
@@ -24,9 +23,10 @@ from dslog.reuse.key import (
     family_of,
     gen_variants,
     names_shape,
-    opening,
     sizes_of,
+    with_open_integers,
 )
+from dslog.reuse.reuse_cost import ReuseCost
 from dslog.reuse.scope import places
 from dslog.reuse.signature import (
     BASE,
@@ -45,15 +45,13 @@ from dslog.reuse.signature import (
     read_small,
     signature,
 )
-from dslog.reuse.skeleton import Flattened, Lineages, Part, flatten, parts
+from dslog.reuse.skeleton import Lineages, Role, Skeleton, roles, skeleton_of
 from dslog.reuse.solver import HIGHEST, Solver
-from dslog.store.catalog import Catalog, Transaction
-from dslog.store.hooks import Observation, Stored
-from dslog.store.records import Body, Signature
+from dslog.store.catalog import Body, Catalog, Signature, Transaction
+from dslog.store.files import Stored
+from dslog.store.hooks import Observation
 
-_MOST_TRIES = 64  # small groups of calls tried where no formula fits all of them
-
-Taken = tuple[Example, Flattened]
+Taken = tuple[Example, Skeleton]
 
 
 def generalise(examples: Sequence[Example]) -> list[Form]:
@@ -65,7 +63,7 @@ def generalise(examples: Sequence[Example]) -> list[Form]:
     contradicts a call inside its own range is wrong and goes.
     """
     examples = list({example.sizes: example for example in examples}.values())
-    taken = [(example, flat) for example in examples if (flat := flatten(example.lineages))]
+    taken = [(example, flat) for example in examples if (flat := skeleton_of(example.lineages))]
     forms: list[Form] = []
     for group in _by_skeleton(taken):
         forms += _solve_group(group, examples)
@@ -107,7 +105,7 @@ def _best_form(group: Sequence[Taken], examples: Sequence[Example]) -> Form | No
         return form
     found: list[Form] = []
     for size, highest in ((2, 1), (2, 2), (3, HIGHEST)):
-        tries = itertools.islice(itertools.combinations(group, size), _MOST_TRIES)
+        tries = itertools.islice(itertools.combinations(group, size), ReuseCost.current().tries)
         solved = (_complete(_solve(some, highest), examples) for some in tries)
         found += [replace(form, picked=True) for form in solved if form is not None]
         if any(len(form.seen) > size for form in found):
@@ -125,7 +123,7 @@ def _solve(group: Sequence[Taken], highest: int) -> Form | None:
     numbers: list[tuple[str, ...]] = []
     levels: list[int] = []
     rows = zip(*(flat.numbers for _, flat in group), strict=True)
-    for part, values in zip(parts(skeleton, calls[0]), rows, strict=True):
+    for part, values in zip(roles(skeleton, calls[0]), rows, strict=True):
         solved = solver.solve(part, values, highest)
         if solved is None:
             return None
@@ -142,7 +140,7 @@ def _extents(calls: Sequence[Sizes]) -> tuple[tuple[str, ...], ...]:
         for axis in range(len(shape)):
             own = [f"i{n}_{axis}" for n, s in enumerate(calls[0].inputs) if axis < len(s)]
             values = tuple(sizes.outputs[k][axis] for sizes in calls)
-            solved = solver.solve(Part("count", tuple(own)), values)
+            solved = solver.solve(Role("count", tuple(own)), values)
             found.append(solved.expressions if solved else ())
     return tuple(found)
 
@@ -179,13 +177,6 @@ def contradicts(form: Form, example: Example) -> bool:
     """Whether a form would have answered a call, and wrongly."""
     answer = form.apply(example.sizes)
     return not isinstance(answer, Refused) and not same_lineages(answer, example.lineages)
-
-
-_MOST_MISSES = 3
-_MOST_LARGE = 3
-_ENOUGH = 14  # calls after which an operation without a formula is given up
-_MOST_FORMS = 8  # regimes of an operation
-_OFTEN = 12  # times that the formulas of an operation are solved without second thoughts
 
 
 @dataclass(slots=True)
@@ -246,9 +237,7 @@ class Learner:
             return False
         known = Exact.from_json(before.content) if before else Exact(call.bodies if call else ())
         if not self._same(known.bodies, seen.bodies):
-            before = before or Signature(DIM, key, TENTATIVE, known.to_json())
-            missed = self._missed() if before.state == PERMANENT else 0
-            self._put(replace(before, state=NOT_REUSABLE, misses=before.misses + missed))
+            self._reject(before or Signature(DIM, key, TENTATIVE, known.to_json()))
             return True
         known = Exact(known.bodies, known.agreeing + 1, seen.seconds)
         state = PERMANENT if known.agreeing >= self.agreeing else TENTATIVE
@@ -300,7 +289,7 @@ class Learner:
         sizes = variant.sizes
         cells = sum(math.prod(shape) for shape in sizes.outputs)
         general = general.timed(seen.seconds, cells)
-        if lineages is None or flatten(lineages) is None:
+        if lineages is None or skeleton_of(lineages) is None:
             return replace(general, large=general.large + 1)
         example = Example(sizes, lineages)
         known = [call for call in general.calls if call[0] != sizes]
@@ -308,12 +297,12 @@ class Learner:
         forms = taken_in(general.forms, example)
         if forms is None or self._overreach(forms, general.forms, known):
             general = replace(general, solved=general.solved + 1)
-            if general.solved > _OFTEN and general.solved.bit_count() > 1:
+            if general.solved > ReuseCost.current().solved and general.solved.bit_count() > 1:
                 return general  # solving takes longer than many a capture: less and less often
             forms = generalise([*examples(known, self.catalog), example])
             forms = [form for form in forms if all(form.extents) or names_shape(variant.key)]
             trusted = [form for form in general.forms if form.trusted]
-            forms = [form for form in forms if len(form.seen) > 1][:_MOST_FORMS]
+            forms = [form for form in forms if len(form.seen) > 1][: ReuseCost.current().forms]
             forms += [form for form in trusted if not contradicts(form, example)]
         return replace(general, forms=tuple(forms))
 
@@ -340,11 +329,12 @@ class Learner:
         return before
 
     def _state(self, general: General, before: Signature) -> str:
-        if before.misses >= _MOST_MISSES:
+        cost = ReuseCost.current()
+        if before.misses >= cost.misses:
             return NOT_REUSABLE
         if general.permanent(self.agreeing):
             return PERMANENT
-        hopeless = len(general.calls) >= _ENOUGH or general.large >= _MOST_LARGE
+        hopeless = len(general.calls) >= cost.hopeless or general.large >= cost.large
         return NOT_REUSABLE if hopeless else TENTATIVE
 
     def _give_up(self, seen: Observation) -> None:
@@ -352,23 +342,18 @@ class Learner:
         for variant in gen_variants(seen.request):
             before = self.catalog.signature(GEN, variant.key)
             if before is not None:
-                missed = self._missed() if before.state == PERMANENT else 0
-                content = General().to_json()
-                self._put(
-                    replace(
-                        before,
-                        state=NOT_REUSABLE,
-                        content=content,
-                        misses=before.misses + missed,
-                    )
-                )
+                self._reject(replace(before, content=General().to_json()))
+
+    def _reject(self, before: Signature) -> None:
+        missed = self._missed() if before.state == PERMANENT else 0
+        self._put(replace(before, state=NOT_REUSABLE, misses=before.misses + missed))
 
     def _put(self, signature: Signature) -> None:
         self.transaction.put_signature(signature)
 
 
 def _opened(call: FirstCall, variant: Variant, family: Family) -> Sizes:
-    return opening(call.sizes, call.integers, variant.opened, family.others)
+    return with_open_integers(call.sizes, call.integers, variant.opened, family.others)
 
 
 def _is_large(stored: Sequence[Stored | None]) -> bool:

@@ -1,19 +1,16 @@
 """Answering calls in place of captures, and learning from those that were captured.
 
-The store asks for an answer before it captures, and tells what a capture gave (``store.seams``).
+The store asks for an answer before it captures, and tells what a capture gave (``store.hooks``).
 The most specific signature goes first: the same inputs, the same shapes, the same operation. With
 a capture at hand an answer is compared on a few cells; without one it is labelled predicted.
 
 ``reuse=None`` takes permanent mappings only. ``reuse=True`` is the user's word that the lineage
 depends on nothing but the signature: a tentative mapping will do, and so will the library.
 
-Compare an answer with a capture on a few cells, before the capture is skipped.
-
-Corners and cells beside the edges come first: that is where formulas go wrong. A capture that
-fails, or that gives anything unexpected, disagrees; it is then read in full and says why itself.
+An answer is compared with a capture at corners and beside edges first: that is where formulas go
+wrong. A capture that fails, or that gives anything unexpected, disagrees; it is then read in full
+and says why itself.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,9 +32,18 @@ from dslog.relation.relation import read
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Form, Refused
 from dslog.reuse.formula import statistics
-from dslog.reuse.key import Variant, base_key, dim_key, family_of, gen_variants, opening, sizes_of
+from dslog.reuse.key import (
+    Variant,
+    base_key,
+    dim_key,
+    family_of,
+    gen_variants,
+    sizes_of,
+    with_open_integers,
+)
 from dslog.reuse.learner import Learner, generalise
 from dslog.reuse.library import library_key
+from dslog.reuse.reuse_cost import ReuseCost
 from dslog.reuse.signature import (
     BASE,
     DIM,
@@ -52,21 +58,14 @@ from dslog.reuse.signature import (
     examples,
 )
 from dslog.reuse.skeleton import Lineages
-from dslog.spark.relation_frame import is_frame
-from dslog.store.catalog import Catalog, Transaction
-from dslog.store.hooks import Answer, Observation, Pair, Request
-from dslog.store.records import OperationReuse, Signature
+from dslog.store.catalog import Body, Catalog, OperationReuse, Pair, Signature, Transaction
+from dslog.store.engines import is_frame
+from dslog.store.hooks import Answer, Observation, Request, Reuse
 from dslog.types import I64, Shape
-
-_MOST_ITEMS = 1000  # of what a callable gives for one cell
 
 
 def agrees(
-    lineage: Lineage | None,
-    capture: object,
-    pair: Pair,
-    count: int,
-    rng: np.random.Generator,
+    lineage: Lineage | None, capture: object, pair: Pair, count: int, rng: np.random.Generator
 ) -> bool:
     """Whether a capture gives the lineage's cells for a few output cells."""
     if lineage is None or capture is None:
@@ -148,11 +147,11 @@ def _answers(capture: object, pair: Pair, cells: I64) -> Iterator[tuple[I64, boo
 def _called(
     capture: Callable[[Any], Iterable[Any]], pair: Pair, cells: I64
 ) -> Iterator[tuple[I64, bool]]:
-    ndim = len(pair.in_.shape)
+    ndim, most = len(pair.in_.shape), ReuseCost.current().items
     for cell in cells.tolist():
         remaining = iter(capture(tuple(cell)))
-        items = list(islice(remaining, _MOST_ITEMS))
-        complete = len(items) < _MOST_ITEMS or next(remaining, None) is None
+        items = list(islice(remaining, most))
+        complete = len(items) < most or next(remaining, None) is None
         array = np.array(items).reshape(len(items), ndim)
         if array.size and array.dtype.kind not in "iu":
             raise TypeError(items)
@@ -176,17 +175,6 @@ def _near(capture: object, cells: I64) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A possible answer: bodies by number (base_sig, dim_sig) or lineages (gen_sig)."""
-
-    kind: str
-    key: str
-    found: tuple[Lineage | int | None, ...]
-    saved: float
-    new: Signature | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a signature does not answer a call."""
 
@@ -202,7 +190,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Predictor:
+class Predictor(Reuse):
     """Reuse for a store; see :class:`dslog.store.hooks.Reuse`.
 
     ``agreeing`` is the paper's m: how many further calls must agree before a mapping is permanent.
@@ -221,17 +209,10 @@ class Predictor:
         if not request.pairs:
             return None
         refused: list[Refusal] = []
-        for candidate in self._candidates(request, catalog, refused):
-            if request.captures is not None and not self._is_confirmed(candidate, request):
+        for found in self._candidates(request, catalog, refused):
+            if request.captures is not None and not self._is_confirmed(found, request):
                 return None
-            return Answer(
-                candidate.kind,
-                candidate.found,
-                predicted=request.captures is None and candidate.kind != BASE,
-                key=candidate.key,
-                saved=candidate.saved,
-                new=candidate.new,
-            )
+            return replace(found, predicted=request.captures is None and found.reused != BASE)
         if request.captures is None and refused:
             refused[0].count(catalog)
             raise CaptureError(
@@ -252,12 +233,12 @@ class Predictor:
 
     def _candidates(
         self, request: Request, catalog: Catalog, refused: list[Refusal]
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[Answer]:
         """Give what can answer, most specific first; reasons of what can't go to ``refused``."""
         known = catalog.signature(BASE, base_key(request))
         if known is not None:
             exact = Exact.from_json(known.content)
-            yield Candidate(BASE, known.key, exact.bodies, exact.seconds)
+            yield Answer(BASE, exact.bodies, key=known.key, saved=exact.seconds)
         stored = catalog.signature(FIRST, family_of(request).key)
         first = FirstCalls() if stored is None else FirstCalls.from_json(stored.content)
         if first.values or self.on_values(request.name):
@@ -266,7 +247,7 @@ class Predictor:
         known = catalog.signature(DIM, dim_key(request))
         if known is not None and (known.state == PERMANENT or request.reuse):
             exact = Exact.from_json(known.content)
-            yield Candidate(DIM, known.key, exact.bodies, exact.seconds)
+            yield Answer(DIM, exact.bodies, key=known.key, saved=exact.seconds)
         elif request.reuse:
             yield from self._from_first(request, first, catalog)
         for variant in gen_variants(request):
@@ -278,26 +259,27 @@ class Predictor:
 
     def _from_first(
         self, request: Request, first: FirstCalls, catalog: Catalog
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[Answer]:
         """Give what one earlier call shows, to users who said that this will do."""
         family = family_of(request)
         same = first.find(sizes_of(request), family.integers)
         if same is not None:
             key = dim_key(request)
             new = Signature(DIM, key, TENTATIVE, Exact(same.bodies, 0, same.seconds).to_json())
-            yield Candidate(DIM, key, same.bodies, same.seconds, new)
+            yield Answer(DIM, same.bodies, key=key, saved=same.seconds, new=new)
             return
         variant = gen_variants(request)[0]
         alike = [one for one in first.calls if one.integers == family.integers]
         calls = tuple(
-            (opening(one.sizes, one.integers, (), family.others), one.bodies) for one in alike
+            (with_open_integers(one.sizes, one.integers, (), family.others), one.bodies)
+            for one in alike
         )
         general = General(calls, tuple(generalise(examples(calls, catalog))))
         lineages = apply_forms(general, variant.sizes, self.agreeing, [], eager=True)
         if lineages is not None:
             new = Signature(GEN, variant.key, TENTATIVE, general.to_json())
             saved = max(one.seconds for one in alike)
-            yield Candidate(GEN, variant.key, lineages, saved, new)
+            yield Answer(GEN, lineages, key=variant.key, saved=saved, new=new)
 
     def _general(
         self,
@@ -306,7 +288,7 @@ class Predictor:
         request: Request,
         refused: list[Refusal],
         new: Signature | None,
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[Answer]:
         general = General.from_json(signature.content)
         reasons: list[str] = []
         lineages = apply_forms(general, sizes, self.agreeing, reasons, eager=bool(request.reuse))
@@ -314,21 +296,25 @@ class Predictor:
             refused += [Refusal(reason, signature) for reason in reasons]
         else:
             cells = sum(math.prod(shape) for shape in sizes.outputs)
-            yield Candidate(GEN, signature.key, lineages, general.saving(cells), new)
+            saved = general.saving(cells)
+            yield Answer(GEN, lineages, key=signature.key, saved=saved, new=new)
 
     def _from_library(self, variant: Variant, request: Request) -> Signature | None:
         key = library_key(variant.key, trusted=bool(request.reuse))
         known = self.library().get(key) if key else None
         return known and Signature(GEN, variant.key, known.state, known.content)
 
-    def _is_confirmed(self, candidate: Candidate, request: Request) -> bool:
+    def _is_confirmed(self, answer: Answer, request: Request) -> bool:
+        """Whether every capture gives what the answer says, on a few cells."""
         if request.captures is None or request.read is None:
             return False
-        for found, capture, pair in zip(
-            candidate.found, request.captures, request.pairs, strict=True
+        for stored, capture, pair in zip(
+            answer.lineages, request.captures, request.pairs, strict=True
         ):
-            lineage = request.read(found) if isinstance(found, int) else found
-            if not agrees(lineage, capture, pair, self.probes, self.rng):
+            lineage = request.read(stored) if isinstance(stored, int) else stored
+            if isinstance(lineage, Body) or not agrees(
+                lineage, capture, pair, self.probes, self.rng
+            ):
                 return False
         return True
 

@@ -13,7 +13,7 @@ known, so a formula is applied to a further call only when that call is like tho
   all cells of an input together.
 - What never varied can't be interpolated: an axis that had one size in all calls seen must have it
   again, unless that size was 8 or more.
-- An axis is *delicate* if a number beyond level 0 (see ``solve``) depends on its size, or might.
+- An axis is *delicate* if a number beyond level 0 (see ``solver``) depends on its size, or might.
   Such an axis has a size that was seen, or 3 different sizes were seen, or sizes that are 4 or
   more apart; of fewer than 8 cells, it is no smaller than the smallest seen; and of two input axes,
   one of them delicate, that one is larger which always was.
@@ -24,25 +24,19 @@ known, so a formula is applied to a further call only when that call is like tho
 So a formula is extrapolated along axes that were seen to vary, and hardly to smaller sizes.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 from dslog.reuse.expression import Sizes
+from dslog.reuse.reuse_cost import ReuseCost
 
 Pattern = tuple[int, ...]
 Reaches = frozenset[tuple[int, str, int]]
-
-CERTAIN = 8  # an axis of this size that is read whole is no accident
-_SEVERAL = 3
-_APART = 4  # sizes closer than this can't tell a constant from a half, a third or a quarter
-_OPEN_ARGUMENT = 4  # values of an argument after which it may lie beyond those seen
-_IGNORED_ARGUMENT = 12  # values after which an argument seems to be without influence
 
 
 def pattern(sizes: Sizes) -> Pattern:
@@ -115,7 +109,7 @@ class Scope:
     calls: tuple[Sizes, ...]
 
     @classmethod
-    def of(cls, seen: Iterable[Sizes], wanted: Pattern) -> Scope:
+    def of(cls, seen: Iterable[Sizes], wanted: Pattern) -> Self:
         """Choose among the calls seen."""
         return cls(tuple(sizes for sizes in seen if is_like(sizes, wanted)))
 
@@ -140,25 +134,27 @@ class Scope:
         return self._unseen_reach(sizes)
 
     def _unseen_argument(self, name: str, value: int, used: AbstractSet[str]) -> str | None:
+        cost = ReuseCost.current()
         low, high = self.ranges[name]
         different = len(self._sizes[name])
         if name not in used:
-            known = value in self._sizes[name] or different >= _IGNORED_ARGUMENT
+            known = value in self._sizes[name] or different >= cost.ignored_argument
             return None if known else f"an argument is {value}, as in no call seen"
-        if low <= value <= high or different >= _OPEN_ARGUMENT:
+        if low <= value <= high or different >= cost.open_argument:
             return None
         return f"an argument is {value}; calls seen had {low} to {high}"
 
     def _unseen_size(self, name: str, value: int, delicate: AbstractSet[str]) -> str | None:
+        cost = ReuseCost.current()
         low, high = self.ranges[name]
         if low == high:
-            known = low == value or (low >= CERTAIN and name not in delicate)
+            known = low == value or (low >= cost.certain and name not in delicate)
             return None if known else f"{axis_name(name)} has size {value}; all calls had {low}"
         if name not in delicate or name.startswith("o") or value in self._sizes[name]:
             return None
-        if high - low < _APART and len(self._sizes[name]) < _SEVERAL:
+        if high - low < cost.apart and len(self._sizes[name]) < cost.several:
             return f"{axis_name(name)} has size {value}; calls seen had {low} to {high}, too close"
-        if value < min(low, CERTAIN):
+        if value < min(low, cost.certain):
             return f"{axis_name(name)} has size {value}; calls seen had {low} or more"
         return None
 

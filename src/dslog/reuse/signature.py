@@ -4,8 +4,6 @@ States are those of the paper: a mapping is *tentative* after the first call, *p
 enough further calls agreed, and *not reusable* when calls disagreed.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -17,10 +15,10 @@ from dslog.lineage.lineage import Lineage
 from dslog.lineage.packed import unpack
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, sizes_from_json, sizes_to_json
+from dslog.reuse.reuse_cost import ReuseCost
 from dslog.reuse.scope import pattern
 from dslog.reuse.skeleton import Lineages
-from dslog.store.catalog import Catalog
-from dslog.store.records import Signature
+from dslog.store.catalog import Catalog, Signature
 from dslog.types import Json
 
 Bodies = tuple[int | None, ...]
@@ -29,14 +27,10 @@ State = Literal["tentative", "permanent", "not reusable"]
 
 BASE, DIM, GEN = "base_sig", "dim_sig", "gen_sig"
 FIRST = "first_calls"
-TRACKED = "tracked"  # counts what a session recalled of calls on tracked arrays
+TRACKED = "tracked"  # counts answers for calls on tracked arrays
 TENTATIVE: State = "tentative"
 PERMANENT: State = "permanent"
 NOT_REUSABLE: State = "not reusable"
-
-_TELLING = 0.05  # seconds; shorter captures are mostly overhead
-MOST_CALLS = 16  # captured calls that a gen_sig keeps to solve its formulas from
-MOST_FIRST_CALLS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +47,7 @@ class Exact:
 
     @classmethod
     @lru_cache(maxsize=256)
-    def from_json(cls, text: str) -> Exact:
+    def from_json(cls, text: str) -> "Exact":
         """Undo ``to_json``."""
         bodies, agreeing, seconds = json.loads(text)
         return cls(tuple(bodies), agreeing, seconds)
@@ -87,12 +81,12 @@ class FirstCalls:
     calls: tuple[FirstCall, ...] = ()
     values: bool = False
 
-    def with_call(self, call: FirstCall) -> FirstCalls:
+    def with_call(self, call: FirstCall) -> "FirstCalls":
         """Add a call in place of an equal one; the oldest of many goes."""
         others = [
             one for one in self.calls if (one.sizes, one.integers) != (call.sizes, call.integers)
         ]
-        return replace(self, calls=(*others, call)[-MOST_FIRST_CALLS:])
+        return replace(self, calls=(*others, call)[-ReuseCost.current().first_calls :])
 
     def find(self, sizes: Sizes, integers: tuple[int, ...]) -> FirstCall | None:
         """Return the call with these shapes and integers."""
@@ -109,7 +103,7 @@ class FirstCalls:
 
     @classmethod
     @lru_cache(maxsize=256)
-    def from_json(cls, text: str) -> FirstCalls:
+    def from_json(cls, text: str) -> "FirstCalls":
         """Undo ``to_json``."""
         item = json.loads(text)
         calls = tuple(
@@ -145,20 +139,20 @@ class General:
 
         Where the largest capture took long enough to tell, the time grows with the cells.
         """
-        scales = self.seconds >= _TELLING and self.cells
+        scales = self.seconds >= ReuseCost.current().telling and self.cells
         return self.seconds * max(1.0, cells / self.cells) if scales else self.seconds
 
-    def timed(self, seconds: float, cells: int) -> General:
+    def timed(self, seconds: float, cells: int) -> "General":
         """Take note of the time of a capture."""
         return replace(self, seconds=seconds, cells=cells) if cells >= self.cells else self
 
-    def with_call(self, sizes: Sizes, bodies: Bodies) -> General:
+    def with_call(self, sizes: Sizes, bodies: Bodies) -> "General":
         """Add a captured call; when there are many, one of the most frequent kind goes.
 
         Calls that no form explains stay as long as others can go: they show where forms end.
         """
         calls = [call for call in self.calls if call[0] != sizes]
-        if len(calls) >= MOST_CALLS:
+        if len(calls) >= ReuseCost.current().calls:
             explained = {one for form in self.forms for one in form.seen}
             able = [one for one, _ in calls if one in explained] or [one for one, _ in calls]
             usual = Counter(map(pattern, able)).most_common(1)[0][0]
@@ -182,7 +176,7 @@ class General:
 
     @classmethod
     @lru_cache(maxsize=256)
-    def from_json(cls, text: str) -> General:
+    def from_json(cls, text: str) -> "General":
         """Undo ``to_json``."""
         item = json.loads(text)
         return cls(

@@ -5,8 +5,6 @@ which, how many rows and folds there are. The numbers are the rest, bounds, offs
 steps, in a fixed order; each knows its *part* in the row, which tells the solver what to expect.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -19,7 +17,8 @@ import numpy as np
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
-from dslog.reuse.expression import Sizes, product
+from dslog.reuse.expression import Sizes, product_text
+from dslog.reuse.reuse_cost import ReuseCost
 from dslog.types import Json, Shape
 
 Lineages = tuple[Lineage | None, ...]
@@ -27,11 +26,10 @@ Lineages = tuple[Lineage | None, ...]
 
 Fold = tuple[int, Sequence[int]]  # count and steps
 Kind = Literal["position", "offset", "count", "step"]
-MOST_ROWS = 64  # a lineage of more rows has no formula worth keeping
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Role:
     """What a number stands for: its kind, and the sizes of the axes it belongs to."""
 
     kind: Kind
@@ -39,20 +37,20 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Flattened:
+class Skeleton:
     """Lineages as a skeleton (canonical JSON text) and numbers."""
 
     skeleton: str
     numbers: tuple[int, ...]
 
 
-def flatten(lineages: Sequence[Lineage | None]) -> Flattened | None:
+def skeleton_of(lineages: Sequence[Lineage | None]) -> Skeleton | None:
     """Take lineages apart; None when they have too many rows."""
-    if sum(one.num_rows for one in lineages if one is not None) > MOST_ROWS:
+    if sum(one.num_rows for one in lineages if one is not None) > ReuseCost.current().rows:
         return None
     numbers: list[int] = []
     pairs = [None if one is None else _flatten_one(one, numbers) for one in lineages]
-    return Flattened(json.dumps(pairs, separators=(",", ":")), tuple(numbers))
+    return Skeleton(json.dumps(pairs, separators=(",", ":")), tuple(numbers))
 
 
 def _flatten_one(lineage: Lineage, numbers: list[int]) -> Json:
@@ -81,9 +79,9 @@ def _flatten_factor(factor: Factor, numbers: list[int]) -> Json:
     return item
 
 
-def parts(skeleton: Json, sizes: Sizes) -> list[Part]:
+def roles(skeleton: Json, sizes: Sizes) -> list[Role]:
     """Return the part of every number of a skeleton, in order."""
-    found: list[Part] = []
+    found: list[Role] = []
     pairs = itertools.product(range(len(sizes.outputs)), range(len(sizes.inputs)))
     for (o, i), item in zip(pairs, skeleton, strict=True):
         if item is None:
@@ -92,31 +90,32 @@ def parts(skeleton: Json, sizes: Sizes) -> list[Part]:
         absolute, relative = sides[::-1] if item.get("forward") else sides
         for factor in itertools.chain.from_iterable(item["t"]):
             flat = factor.get("flat", "")
-            outs = _axes(absolute, factor["b"], flat="b" in flat)
-            ins = _axes(relative, factor["a"], flat="a" in flat)
+            outs = size_names(absolute, factor["b"], flat="b" in flat)
+            ins = size_names(relative, factor["a"], flat="a" in flat)
             for ref, *moving in factor["r"]:
                 found += _row_parts(outs, ins, ref, moving)
     return found
 
 
-def _axes(side: str, axes: Sequence[int], *, flat: bool) -> list[str]:
+def size_names(side: str, axes: Sequence[int], *, flat: bool) -> list[str]:
+    """Name the sizes of axes; axes in linear order have one, their product."""
     names = [f"{side}{axis}" for axis in axes]
-    return [product(names)] if flat else names
+    return [product_text(names)] if flat else names
 
 
 def _row_parts(
     outs: Sequence[str], ins: Sequence[str], ref: Sequence[int], moving: Sequence[Sequence[int]]
-) -> Iterator[Part]:
+) -> Iterator[Role]:
     inside = [
-        Part("position", (name,)) if r < 0 else Part("offset", (name, outs[r]))
+        Role("position", (name,)) if r < 0 else Role("offset", (name, outs[r]))
         for name, r in zip(ins, ref, strict=True)
     ]
-    yield from (Part("position", (name,)) for _ in range(2) for name in outs)
+    yield from (Role("position", (name,)) for _ in range(2) for name in outs)
     yield from (*inside, *inside)
     names = (*outs, *outs, *ins, *ins)
     for columns in moving:
-        yield Part("count", tuple(dict.fromkeys(names[column] for column in columns)))
-        yield from (Part("step", (names[column],)) for column in columns)
+        yield Role("count", tuple(dict.fromkeys(names[column] for column in columns)))
+        yield from (Role("step", (names[column],)) for column in columns)
 
 
 @dataclass(frozen=True, slots=True)

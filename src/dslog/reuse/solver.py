@@ -18,24 +18,19 @@ level candidates                                                      example
       two
 ===== =============================================================== ==========================
 
-Levels 2 and 3 take further calls to be believed (:data:`EXTRA_CALLS`), because more candidates fit
-by accident.
+Levels 2 and 3 take further calls to be believed (``ReuseCost.extra_calls``), because more
+candidates fit by accident.
 """
-
-from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dslog.reuse.expression import Sizes, evaluate, product, shifted
-from dslog.reuse.scope import CERTAIN
-from dslog.reuse.skeleton import Kind, Part
+from dslog.reuse.expression import Sizes, evaluate, product_text, shifted_text
+from dslog.reuse.reuse_cost import ReuseCost
+from dslog.reuse.skeleton import Kind, Role
 
-EXTRA_CALLS = (0, 0, 1, 2)
 HIGHEST = 3
-_MOST = 12  # candidates kept for one number
-_MOST_MULTIPLE = 64
 _DIVISORS = (2, 3, 4)
 _SIGNS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 
@@ -56,7 +51,7 @@ class Solver:
 
     def __init__(self, calls: Sequence[Sizes]) -> None:
         self._calls = calls
-        self._memory: dict[tuple[Part, Values, int], Solved | None] = {}
+        self._memory: dict[tuple[Role, Values, int], Solved | None] = {}
         self._sizes = self._known(list(calls[0].values))
         self._args = [known for known in self._sizes if known[0].startswith("x")]
         arrays = [
@@ -64,8 +59,10 @@ class Solver:
             for side, shapes in (("i", calls[0].inputs), ("o", calls[0].outputs))
             for k, shape in enumerate(shapes)
         ]
-        self._products = self._known([product(run) for names in arrays for run in _runs(names)])
-        self._totals = self._known([product(names) for names in arrays if names])
+        self._products = self._known(
+            [product_text(run) for names in arrays for run in _runs(names)]
+        )
+        self._totals = self._known([product_text(names) for names in arrays if names])
         self._sums = self._known(list(_sums(calls[0].ranks[0])))
 
     def _known(self, texts: Sequence[str]) -> list[Known]:
@@ -75,14 +72,14 @@ class Solver:
         """Return an expression's value in every call."""
         return tuple(evaluate(text, sizes) for sizes in self._calls)
 
-    def solve(self, part: Part, values: Values, highest: int = HIGHEST) -> Solved | None:
+    def solve(self, part: Role, values: Values, highest: int = HIGHEST) -> Solved | None:
         """Return the simplest expressions of a number, or None when nothing fits."""
         key = (part, values, highest)
         if key not in self._memory:
             self._memory[key] = self._solve(part, values, highest)
         return self._memory[key]
 
-    def _solve(self, part: Part, values: Values, highest: int) -> Solved | None:
+    def _solve(self, part: Role, values: Values, highest: int) -> Solved | None:
         own = self._known(part.own)
         levels = (
             _expected(part.kind, own, values, self._calls[0].fixed),
@@ -90,8 +87,9 @@ class Solver:
             self._single(own, values),
             self._combined(values),
         )
+        most = ReuseCost.current().candidates
         for level, candidates in enumerate(levels[: highest + 1]):
-            found = tuple(dict.fromkeys(itertools.islice(candidates, _MOST)))
+            found = tuple(dict.fromkeys(itertools.islice(candidates, most)))
             if found:
                 return Solved(level, found)
         return None
@@ -130,7 +128,7 @@ class Solver:
     def _shares(self, divisors: Iterable[int]) -> Iterator[Known]:
         for (text, at), divisor in itertools.product(self._sizes, divisors):
             for more in range(divisor):
-                share = f"({shifted(text, more)})//{divisor}" if more else f"{text}//{divisor}"
+                share = f"({shifted_text(text, more)})//{divisor}" if more else f"{text}//{divisor}"
                 yield share, tuple((a + more) // divisor for a in at)
 
     def _combined(self, values: Values) -> Iterator[str]:
@@ -191,10 +189,10 @@ def _expected(
             return
     less = 1 if kind == "position" else 0
     fitting = [(text, at) for text, at in own if tuple(a - less for a in at) == values]
-    yield from (shifted(text, -less) for text, _ in fitting)
+    yield from (shifted_text(text, -less) for text, _ in fitting)
     if fitting and any(values):
         told = any(abs(values[0] - value) <= 1 for value in fixed)
-        if told or min(fitting[0][1]) < CERTAIN:
+        if told or min(fitting[0][1]) < ReuseCost.current().certain:
             yield from _constant(values)
 
 
@@ -220,16 +218,17 @@ def _off_by_constant(knowns: Iterable[Known], values: Values) -> Iterator[str]:
     for text, at in knowns:
         constant = values[0] - at[0]
         if all(v - a == constant for v, a in zip(values, at, strict=True)):
-            yield shifted(text, constant)
+            yield shifted_text(text, constant)
 
 
 def _multiples(knowns: Iterable[Known], values: Values) -> Iterator[str]:
+    most = ReuseCost.current().multiple
     for text, at in knowns:
         other = next((k for k, a in enumerate(at) if a != at[0]), None)
         if other is None:
             continue
         factor, rest = divmod(values[other] - values[0], at[other] - at[0])
-        if rest == 0 and 1 < abs(factor) <= _MOST_MULTIPLE:
+        if rest == 0 and 1 < abs(factor) <= most:
             yield from _off_by_constant(
                 [(f"{factor}*{text}", tuple(factor * a for a in at))], values
             )

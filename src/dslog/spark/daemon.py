@@ -32,7 +32,7 @@ def rehearse() -> None:
 
     from dslog.cells.cellset import CellSet
     from dslog.lineage.lineage import Lineage
-    from dslog.spark.pair_blocks import Gathered, Packing, Split, cut
+    from dslog.spark.pair_blocks import Packing, PartBlocks, Split, cut_keys
     from dslog.spark.relation_job import join_seams, split_seam
 
     shape = (4, 4)
@@ -40,8 +40,8 @@ def rehearse() -> None:
     cells, others = (np.stack(np.unravel_index(at, shape), axis=1) for at in (np.arange(16), order))
     packing = Packing(shape, shape)
     split = Split(packing, (128,), combine=1)
-    gathered = Gathered(split)
-    for block in cut(packing.pack(np.concatenate([cells, others], axis=1)[::-1]), split):
+    gathered = PartBlocks(split)
+    for block in cut_keys(packing.pack(np.concatenate([cells, others], axis=1)[::-1]), split):
         gathered.add(block.kind, block.data)
     rows, seam = split_seam(gathered.table(), split, 0, 100)
     lineage = Lineage.of_table(shape, shape, join_seams([rows, seam]))

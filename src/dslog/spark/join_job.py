@@ -39,8 +39,8 @@ from dslog.cells.selection import select
 from dslog.config import Config
 from dslog.errors import EngineError, SelectionError
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Direction
-from dslog.query.follower import Cells, Followed, trace, unite
+from dslog.query.execute import Cells, Followed, follow_and_count, unite_cells
+from dslog.query.plan import Direction
 from dslog.spark.job import cancelled_on_error, cores, job_failures, shown
 from dslog.spark.join_task import (
     BLOCKS,
@@ -53,9 +53,9 @@ from dslog.spark.join_task import (
     ShareJob,
     SinkPlan,
     box_batches,
-    cut_batches,
+    cut_units,
+    map_boxes,
     meet_batches,
-    read_boxes,
     scan_batches,
     share_batches,
 )
@@ -66,8 +66,6 @@ from dslog.types import I64, Shape
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-ENGINES = ("auto", "local", "spark")
 
 
 class How(StrEnum):
@@ -101,13 +99,6 @@ class Limits:
     def from_config(cls, config: Config) -> Limits:
         """Take the limits from the settings."""
         return cls(config.spark_rows, config.collect_rows, config.partition_rows)
-
-
-def check_engine(engine: str) -> str:
-    """Return the engine's name, or say that there is no such engine."""
-    if engine not in ENGINES:
-        raise EngineError(f"engine {engine!r} is unknown: use one of {', '.join(ENGINES)}")
-    return engine
 
 
 def plan_step(engine: str, rows: int, *, loaded: bool, asked: int | None, limits: Limits) -> How:
@@ -245,7 +236,7 @@ class SparkJoins:
         total = sum(map(len, outcome.boxes)) + sum(file.boxes for file in outcome.files)
         if total <= self.limits.collect_rows:
             some = [np.zeros((0, len(shape), 2), np.int64), *outcome.boxes]
-            some += [np.array(read_boxes(file.path)) for file in outcome.files]
+            some += [np.array(map_boxes(file.path)) for file in outcome.files]
             return CellSet.from_boxes(shape, np.concatenate(some), exact=exact)
         files = list(outcome.files)
         if outcome.boxes:
@@ -285,7 +276,7 @@ class SparkJoins:
     ) -> _Outcome:
         session = self.session()
         work = session.range(0, number, 1, max(min(number, 4 * cores(session)), 1))
-        blocks = work.mapInArrow(partial(cut_batches, job=cut), BLOCKS)
+        blocks = work.mapInArrow(partial(cut_units, job=cut), BLOCKS)
         results = blocks.repartitionById(cut.ranges.parts, "part").mapInArrow(
             partial(meet_batches, job=meet), RESULTS
         )
@@ -328,7 +319,7 @@ def _sampled_ranges(cells: SpreadCells, parts: int) -> Ranges:
     axis = int(np.argmax(cells.shape))
     samples = []
     for file in cells.files:
-        boxes = read_boxes(file.path)
+        boxes = map_boxes(file.path)
         samples.append(boxes[:: max(len(boxes) // 4096, 1), axis, 0])
     sample = np.sort(np.concatenate(samples))
     at = np.arange(1, parts) * len(sample) // parts
@@ -396,12 +387,12 @@ class LargeFollower:
     ) -> Followed:
         limit = self.joins.limits.spark_rows
         if self.large.num_rows <= limit and rows * 4 > self.large.num_rows:
-            return trace(self.load(), cells, direction)
+            return follow_and_count(self.load(), cells, direction)
         found: Cells | None = None
         scanned = matched = joined = 0
         for some in _batches(units, limit):
-            step = trace(self.large.lineage_of(some), cells, direction)
-            found = step.cells if found is None else unite(found, step.cells)
+            step = follow_and_count(self.large.lineage_of(some), cells, direction)
+            found = step.cells if found is None else unite_cells(found, step.cells)
             scanned, matched = scanned + step.scanned, matched + step.matched
             joined += step.joined
         if found is None:

@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dslog.cells.boxes import coalesce, normalise, to_flat
+from dslog.cells.boxes import coalesce
 from dslog.cells.cellset import CellSet
+from dslog.cells.linear import to_flat
+from dslog.cells.overlap import normalise
 from dslog.lineage.bitmap import apply_bitmap
 from dslog.lineage.factor import whole
 from dslog.lineage.lineage import Lineage
@@ -128,7 +130,7 @@ def write_boxes(boxes: I64, directory: Path) -> str:
     return name
 
 
-def read_boxes(path: Path) -> I64:
+def map_boxes(path: Path) -> I64:
     """Map a file of boxes into memory."""
     boxes: I64 = np.load(path, mmap_mode="r", allow_pickle=False)
     return boxes
@@ -191,7 +193,7 @@ class BoxSlice:
 
     def read(self) -> I64:
         """Return the boxes."""
-        return np.array(read_boxes(self.path)[self.start : self.stop])
+        return np.array(map_boxes(self.path)[self.start : self.stop])
 
 
 class Work:
@@ -364,7 +366,7 @@ class CutJob:
     ranges: Ranges
 
 
-def cut_batches(batches: Batches, job: CutJob) -> Batches:
+def cut_units(batches: Batches, job: CutJob) -> Batches:
     """Cut what these numbers stand for."""
     for number in _numbers(batches):
         if number < len(job.units):

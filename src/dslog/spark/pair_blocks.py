@@ -156,7 +156,7 @@ class Block:
     data: bytes
 
 
-def chunks(batches: Iterable[I64], size: int) -> Iterator[I64]:
+def chunk_keys(batches: Iterable[I64], size: int) -> Iterator[I64]:
     """Put batches of numbers together into chunks of about ``size``."""
     held: list[I64] = []
     rows = 0
@@ -170,7 +170,7 @@ def chunks(batches: Iterable[I64], size: int) -> Iterator[I64]:
         yield np.concatenate(held)
 
 
-def cut(chunk: I64, split: Split) -> Iterator[Block]:
+def cut_keys(chunk: I64, split: Split) -> Iterator[Block]:
     """Sort a chunk of numbers and cut it into blocks, one or more for each partition it meets.
 
     The first and the last unit of a chunk may go on in others, so they always travel as numbers:
@@ -239,7 +239,7 @@ def _slices(rows: I64, position: I64, kind: int, split: Split) -> Iterator[Block
             yield Block(part, kind, np.ascontiguousarray(rows[start:stop]).tobytes())
 
 
-class Gathered:
+class PartBlocks:
     """The blocks of one partition, compressed together.
 
     Numbers are held up to ``split.hold``, then compressed and kept as rows: a partition that turns

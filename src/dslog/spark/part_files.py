@@ -42,7 +42,7 @@ Bounds = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartFile:
     """A part file that was written and flushed, under a name that nobody used before.
 
     ``bounds`` hold every cell its rows name: ``(lo, hi)`` per output axis, then per input axis.
@@ -62,7 +62,7 @@ class Part:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> Part:
+    def from_json(cls, text: str) -> PartFile:
         """Undo ``to_json``."""
         name, rows, levels, nbytes, checksum, bounds = json.loads(text)
         ends = tuple((lo, hi) for lo, hi in bounds)
@@ -75,10 +75,10 @@ class Parts:
 
     header: str
     num_rows: int
-    blobs: tuple[tuple[Part, ...], ...]
+    blobs: tuple[tuple[PartFile, ...], ...]
 
 
-def write_part(table: Table, out_shape: Shape, in_shape: Shape, directory: Path) -> Part:
+def write_part(table: Table, out_shape: Shape, in_shape: Shape, directory: Path) -> PartFile:
     """Write a table into a directory that exists, under a fresh name, and flush it to disk.
 
     The name is unique to this call, so another attempt of the same task never touches the file.
@@ -103,7 +103,7 @@ def write_part(table: Table, out_shape: Shape, in_shape: Shape, directory: Path)
         os.fsync(file.fileno())
     checksum = hashlib.sha256(content).digest()[:16]
     full = f"{directory.name}/{name}"
-    return Part(full, len(table), table.levels, len(content), checksum, table_bounds(table))
+    return PartFile(full, len(table), table.levels, len(content), checksum, table_bounds(table))
 
 
 def table_bounds(table: Table) -> Bounds:
@@ -115,7 +115,7 @@ def table_bounds(table: Table) -> Bounds:
 
 
 def header_of(
-    blobs: Sequence[Sequence[Part]], out_shape: Shape, in_shape: Shape, *, exact: bool = True
+    blobs: Sequence[Sequence[PartFile]], out_shape: Shape, in_shape: Shape, *, exact: bool = True
 ) -> str:
     """Return the header of a Lineage that is the union of these blobs, one table each.
 

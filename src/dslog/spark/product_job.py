@@ -28,7 +28,7 @@ from dslog.lineage.codec import column_names, table_columns
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.table import Table, axis_columns, concat
 from dslog.spark.job import cores
-from dslog.spark.part_files import Part, read_part, rows_of
+from dslog.spark.part_files import PartFile, read_part, rows_of
 from dslog.spark.spark_cost import SparkCost
 from dslog.types import Shape
 
@@ -45,7 +45,7 @@ class Rows:
     """Compressed rows, in part files below ``root`` and in tables on the driver."""
 
     root: Path
-    parts: Sequence[Part]
+    parts: Sequence[PartFile]
     loose: Sequence[Table]
     out_shape: Shape
     in_shape: Shape

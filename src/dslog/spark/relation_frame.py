@@ -22,11 +22,6 @@ _MARK = "dslog-bad-row"
 _BAD = re.compile(_MARK + r"(\{[^}]*\})")
 
 
-def is_frame(value: object) -> bool:
-    """Whether something is a Spark DataFrame, classic or Connect; Spark is not imported for it."""
-    return type(value).__module__.startswith("pyspark.sql.") and hasattr(value, "mapInArrow")
-
-
 def check_columns(frame: DataFrame, packing: Packing) -> None:
     """Raise the RelationError that an Arrow table with these columns would."""
     from pyspark.sql.pandas.types import to_arrow_type

@@ -53,9 +53,9 @@ from dslog.lineage.table import Table, concat
 from dslog.relation.parquet import check_footers, parquet_files
 from dslog.spark.job import cancelled_on_error, cores, shown
 from dslog.spark.kernels import join_progressions
-from dslog.spark.pair_blocks import Gathered, Packing, Split, chunks, cut
+from dslog.spark.pair_blocks import Packing, PartBlocks, Split, chunk_keys, cut_keys
 from dslog.spark.part_files import (
-    Part,
+    PartFile,
     Parts,
     dump_table,
     header_of,
@@ -225,8 +225,8 @@ class PieceJob:
 def cut_batches(batches: Batches, split: Split) -> Batches:
     """Turn batches of numbers into blocks for the partitions."""
     keys = (np.stack([c.to_numpy() for c in batch.columns], axis=1) for batch in batches)
-    for chunk in chunks(keys, split.chunk):
-        blocks = list(cut(chunk, split))
+    for chunk in chunk_keys(keys, split.chunk):
+        blocks = list(cut_keys(chunk, split))
         columns = [
             pa.array([block.part for block in blocks], pa.int32()),
             pa.array([block.kind for block in blocks], pa.int8()),
@@ -237,17 +237,17 @@ def cut_batches(batches: Batches, split: Split) -> Batches:
 
 def compress_batches(batches: Batches, job: PieceJob) -> Batches:
     """Turn the blocks of a partition into its piece: a file, or rows for the driver, and a seam."""
-    gathered: dict[int, Gathered] = {}
+    gathered: dict[int, PartBlocks] = {}
     for batch in batches:
         parts, kinds = batch.column(0).to_pylist(), batch.column(1).to_pylist()
         for part, kind, data in zip(parts, kinds, batch.column(2), strict=True):
-            blocks = gathered.setdefault(part, Gathered(job.split))
+            blocks = gathered.setdefault(part, PartBlocks(job.split))
             blocks.add(kind, data.as_buffer())
     for part in sorted(gathered):
         yield _piece(gathered.pop(part), part, job)
 
 
-def _piece(gathered: Gathered, part: int, job: PieceJob) -> pa.RecordBatch:
+def _piece(gathered: PartBlocks, part: int, job: PieceJob) -> pa.RecordBatch:
     packing = job.split.packing
     shapes = packing.out_shape, packing.in_shape
     inner, seam = split_seam(gathered.table(), job.split, part, job.seam)
@@ -267,7 +267,7 @@ class _Pieces:
     """What the partitions gave: rows that came to the driver, seams joined, and files."""
 
     loose: list[Table]
-    parts: list[Part]
+    parts: list[PartFile]
 
     @property
     def rows(self) -> int:
@@ -380,7 +380,7 @@ def _read_pieces(found: pa.Table, packing: Packing) -> _Pieces:
     inline = [load_table(data, l, m) for data in found.column("rows").to_pylist()]
     seams = [load_table(data, l, m) for data in found.column("seam").to_pylist()]
     loose = [*inline, join_seams(seams)] if seams else inline
-    files = [Part.from_json(text) for text in found.column("file").to_pylist() if text]
+    files = [PartFile.from_json(text) for text in found.column("file").to_pylist() if text]
     parts = sorted(files, key=lambda part: part.bounds)
     return _Pieces([table for table in loose if len(table)], parts)
 
@@ -424,7 +424,7 @@ def _keep(pieces: _Pieces, packing: Packing, directory: Path) -> Parts:
     loose: dict[int, list[Table]] = {}
     for table in pieces.loose:
         loose.setdefault(table.levels, []).append(table)
-    blobs: dict[int, list[Part]] = {}
+    blobs: dict[int, list[PartFile]] = {}
     for part in pieces.parts:
         blobs.setdefault(part.levels, []).append(part)
     for levels, tables in loose.items():

@@ -25,7 +25,7 @@ _OURS = "spark.dslog.started"
 _starting = threading.Lock()
 
 
-def spark(config: "Mapping[str, object] | SparkSession | None" = None) -> "SparkSession":
+def get_session(config: "Mapping[str, object] | SparkSession | None" = None) -> "SparkSession":
     """Return the active session, or start a local one.
 
     ``config`` may be a session, which is then used as it is, or Spark settings. Settings win over

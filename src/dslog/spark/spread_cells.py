@@ -17,9 +17,9 @@ from dslog.cells.boxes import volume
 from dslog.cells.cellset import CellSet
 from dslog.errors import EngineError
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Direction
-from dslog.query.follower import Cells, Followed
-from dslog.spark.join_task import BoxSlice, read_boxes, write_boxes
+from dslog.query.execute import Cells, Followed
+from dslog.query.plan import Direction
+from dslog.spark.join_task import BoxSlice, map_boxes, write_boxes
 from dslog.spark.spark_cost import SparkCost
 from dslog.types import I64, Shape
 
@@ -115,4 +115,4 @@ class SpreadCells:
 
     def _read(self) -> Iterator[I64]:
         for file in self.files:
-            yield np.array(read_boxes(file.path))
+            yield np.array(map_boxes(file.path))

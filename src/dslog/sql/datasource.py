@@ -4,11 +4,10 @@ The driver opens the store once, to plan; executors read the files they are name
 columns of pairs, and on the ends of compressed rows, decide which files and row groups are read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +18,8 @@ from pyspark.sql.types import StructType
 from dslog.errors import DslogError, StoreError, did_you_mean
 from dslog.lineage.lineage import Lineage
 from dslog.relation.relation import column_names
-from dslog.sql.pairs import pairs_within
-from dslog.sql.pushdown import Condition, cells_window, condition, rows_window
+from dslog.sql.pairs import Condition, cells_window, condition, pairs_within, rows_window
+from dslog.sql.sql_cost import SqlCost
 from dslog.sql.table_kinds import (
     ARRAYS,
     KINDS,
@@ -32,15 +31,121 @@ from dslog.sql.table_kinds import (
     rows_batches,
     rows_schema,
 )
-from dslog.store.body import StoredLineage
-from dslog.store.files import Files
-from dslog.store.hooks import Pair
+from dslog.store.catalog import Pair
+from dslog.store.files import Files, StoredLineage
 from dslog.store.lineage_store import LineageStore
 from dslog.types import I64, Shape
 
 _CATALOG = {"arrays": ARRAYS, "operations": OPERATIONS, "lineages": LINEAGES}
-_UNIT_ROWS = 1 << 20
-_PARTITION_ROWS = 1 << 18
+
+
+class CatalogReader(DataSourceReader):
+    """Reads a small table that the driver has read already."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._batches = table.to_batches()
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        """Give all of it."""
+        return iter(self._batches)
+
+
+@dataclass
+class Share(InputPartition):
+    """What one task reads: lineages, and the window of cells to read of them."""
+
+    lineages: tuple[StoredLineage, ...]
+    window: I64
+    part: int = -1
+
+
+class LineageReader(DataSourceReader):
+    """Reads the lineage between two arrays, as pairs or as compressed rows."""
+
+    def __init__(
+        self, kind: str, out_shape: Shape, in_shape: Shape, lineages: tuple[StoredLineage, ...]
+    ) -> None:
+        self._kind = kind
+        self._shapes = out_shape, in_shape
+        self._lineages = lineages
+        self._conditions: list[Condition] = []
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Cut the window into what tasks read."""
+        return self._pairs_parts() if self._kind == "pairs" else self._rows_parts()
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read a partition's share."""
+        assert isinstance(partition, Share)  # noqa: S101
+        if self._kind == "pairs":
+            return self._read_pairs(partition)
+        return self._read_rows(partition)
+
+    def _window(self) -> I64:
+        names = column_names(*map(len, self._shapes))
+        make = cells_window if self._kind == "pairs" else rows_window
+        return make(self._conditions, names, self._shapes[0] + self._shapes[1])
+
+    def _rows_parts(self) -> list[Share]:
+        window = self._window()
+        parts: list[Share] = []
+        for stored in self._lineages:
+            count = 1 if stored.large is None else len(stored.large.parts)
+            whole = stored.large is None
+            parts += [Share((stored,), window, -1 if whole else k) for k in range(count)]
+        return parts
+
+    def _read_rows(self, reading: Share) -> Iterator[pa.RecordBatch]:
+        (stored,) = reading.lineages
+        if reading.part < 0 or stored.large is None:
+            yield from rows_batches(stored.read(), stored.number)
+            return
+        large = stored.large
+        part = replace(large, parts=(large.parts[reading.part],))
+        for unit in part.units_within(reading.window, SqlCost.current().unit_rows):
+            yield from rows_batches(large.lineage_of([unit]), stored.number)
+
+    def _pairs_parts(self) -> list[Share]:
+        window = self._window()
+        rows = sum(stored.body.num_rows for stored in self._lineages)
+        l = len(self._shapes[0])
+        if l == 0 or (window[:, 0] > window[:, 1]).any():
+            return [Share(self._lineages, window)]
+        axis = int(np.argmax(window[:l, 1] - window[:l, 0]))
+        low, high = window[axis].tolist()
+        count = min(max(rows // SqlCost.current().partition_rows, 1), high - low + 1)
+        edges = [low + (high - low + 1) * k // count for k in range(count + 1)]
+        parts = []
+        for start, stop in pairwise(edges):
+            share = window.copy()
+            share[axis] = start, stop - 1
+            parts.append(Share(self._lineages, share))
+        return parts
+
+    def _read_pairs(self, reading: Share) -> Iterator[pa.RecordBatch]:
+        lineages: list[Lineage] = []
+        for stored in reading.lineages:
+            if stored.large is None:
+                lineages.append(stored.read())
+            else:
+                units = stored.large.units_within(reading.window, SqlCost.current().unit_rows)
+                lineages.append(stored.large.lineage_of(units))
+        for pairs in pairs_within(lineages, reading.window):
+            if len(pairs):
+                yield pairs_batch(pairs, *map(len, self._shapes))
+
+
+class FilteringReader(LineageReader):
+    """Reads only what filters leave."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's name)
+        """Take what bounds a column; Spark still checks what a window can't say."""
+        for one in filters:
+            found = _condition(one)
+            if found is not None:
+                self._conditions.append(found)
+            if found is None or not found.whole or self._kind == "rows":
+                yield one
 
 
 class DslogSource(DataSource):
@@ -49,6 +154,8 @@ class DslogSource(DataSource):
     Options: ``path`` of the store; ``kind``, one of those in ``dslog.sql.table_kinds``, by default
     "pairs"; ``out`` and ``in``, the two arrays, for "pairs" and "rows".
     """
+
+    lineage_reader: ClassVar = LineageReader
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -78,11 +185,6 @@ class DslogSource(DataSource):
         make = pairs_schema if self._kind == "pairs" else rows_schema
         return from_arrow_schema(make(len(out_shape), len(in_shape)))
 
-    @property
-    def reads_lineage(self) -> type[LineageReader]:
-        """What reads lineage."""
-        return LineageReader
-
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
         """What plans and reads."""
         if self._kind in _CATALOG:
@@ -91,128 +193,16 @@ class DslogSource(DataSource):
         with self._open() as store:
             out, in_ = self.options["out"], self.options["in"]
             lineages = tuple(store.stored(out, in_))
-            return self.reads_lineage(self._kind, *_shapes(store, out, in_), lineages)
+            return self.lineage_reader(self._kind, *_shapes(store, out, in_), lineages)
 
     def _open(self) -> LineageStore:
         return LineageStore(self.options["path"], "r", read_capture=_read_only)
 
 
-class CatalogReader(DataSourceReader):
-    """Reads a small table that the driver has read already."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self._batches = table.to_batches()
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        """Give all of it."""
-        return iter(self._batches)
-
-
-@dataclass
-class Reading(InputPartition):
-    """What one task reads: lineages, and the window of cells to read of them."""
-
-    lineages: tuple[StoredLineage, ...]
-    window: I64
-    part: int = -1
-
-
-class LineageReader(DataSourceReader):
-    """Reads the lineage between two arrays, as pairs or as compressed rows."""
-
-    def __init__(
-        self, kind: str, out_shape: Shape, in_shape: Shape, lineages: tuple[StoredLineage, ...]
-    ) -> None:
-        self._kind = kind
-        self._shapes = out_shape, in_shape
-        self._lineages = lineages
-        self._conditions: list[Condition] = []
-
-    def partitions(self) -> Sequence[InputPartition]:
-        """Cut the window into what tasks read."""
-        return self._pairs_parts() if self._kind == "pairs" else self._rows_parts()
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read a partition's share."""
-        assert isinstance(partition, Reading)  # noqa: S101
-        if self._kind == "pairs":
-            return self._read_pairs(partition)
-        return self._read_rows(partition)
-
-    def _window(self) -> I64:
-        names = column_names(*map(len, self._shapes))
-        make = cells_window if self._kind == "pairs" else rows_window
-        return make(self._conditions, names, self._shapes[0] + self._shapes[1])
-
-    def _rows_parts(self) -> list[Reading]:
-        window = self._window()
-        parts: list[Reading] = []
-        for stored in self._lineages:
-            count = 1 if stored.large is None else len(stored.large.parts)
-            whole = stored.large is None
-            parts += [Reading((stored,), window, -1 if whole else k) for k in range(count)]
-        return parts
-
-    def _read_rows(self, reading: Reading) -> Iterator[pa.RecordBatch]:
-        (stored,) = reading.lineages
-        if reading.part < 0 or stored.large is None:
-            yield from rows_batches(stored.read(), stored.number)
-            return
-        large = stored.large
-        part = replace(large, parts=(large.parts[reading.part],))
-        for unit in part.units_within(reading.window, _UNIT_ROWS):
-            yield from rows_batches(large.lineage_of([unit]), stored.number)
-
-    def _pairs_parts(self) -> list[Reading]:
-        window = self._window()
-        rows = sum(stored.body.num_rows for stored in self._lineages)
-        l = len(self._shapes[0])
-        if l == 0 or (window[:, 0] > window[:, 1]).any():
-            return [Reading(self._lineages, window)]
-        axis = int(np.argmax(window[:l, 1] - window[:l, 0]))
-        low, high = window[axis].tolist()
-        count = min(max(rows // _PARTITION_ROWS, 1), high - low + 1)
-        edges = [low + (high - low + 1) * k // count for k in range(count + 1)]
-        parts = []
-        for start, stop in pairwise(edges):
-            share = window.copy()
-            share[axis] = start, stop - 1
-            parts.append(Reading(self._lineages, share))
-        return parts
-
-    def _read_pairs(self, reading: Reading) -> Iterator[pa.RecordBatch]:
-        lineages: list[Lineage] = []
-        for stored in reading.lineages:
-            if stored.large is None:
-                lineages.append(stored.read())
-            else:
-                units = stored.large.units_within(reading.window, _UNIT_ROWS)
-                lineages.append(stored.large.lineage_of(units))
-        for pairs in pairs_within(lineages, reading.window):
-            if len(pairs):
-                yield pairs_batch(pairs, *map(len, self._shapes))
-
-
-class FilteringReader(LineageReader):
-    """Reads only what filters leave."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's name)
-        """Take what bounds a column; Spark still checks what a window can't say."""
-        for one in filters:
-            found = _condition(one)
-            if found is not None:
-                self._conditions.append(found)
-            if found is None or not found.whole or self._kind == "rows":
-                yield one
-
-
 class FilteringSource(DslogSource):
     """The same for sessions that push filters down; Spark refuses such a reader in others."""
 
-    @property
-    def reads_lineage(self) -> type[LineageReader]:
-        """What reads lineage."""
-        return FilteringReader
+    lineage_reader = FilteringReader
 
 
 def _condition(one: Filter) -> Condition | None:

@@ -3,12 +3,9 @@
 Queries are put together as text, for a view takes no parameters; names of axes are our own, names
 of views and files are quoted.
 
-A lineage as plain rows over all axes: products multiplied, folds undone, linear views expanded.
-
-SQL can expand such rows by itself. The rows may be many more than the stored ones.
+SQL expands to pairs what are plain rows over all axes: products multiplied, folds undone, linear
+views expanded. These may be many more than the stored ones.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Iterator
@@ -24,13 +21,12 @@ from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
 from dslog.relation.relation import column_names
 from dslog.spark.part_files import LargePart
-from dslog.sql.pushdown import cells_window
+from dslog.sql.pairs import cells_window
+from dslog.sql.sql_cost import SqlCost
 from dslog.sql.table_kinds import rows_batches, rows_schema
-from dslog.store.body import StoredLineage
+from dslog.store.files import StoredLineage
 from dslog.store.lineage_store import LineageStore
 from dslog.types import Shape
-
-MOST_ROWS = 1 << 24
 
 
 def plain_table(lineage: Lineage) -> Table:
@@ -46,7 +42,7 @@ def plain_table(lineage: Lineage) -> Table:
 def _multiply(term: Term, out_shape: Shape, in_shape: Shape) -> Table:
     tables = [_plain(factor, out_shape, in_shape) for factor in term]
     total = math.prod(map(len, tables))
-    if total > MOST_ROWS:
+    if total > SqlCost.current().view_rows:
         raise DslogError(
             f"as plain rows this lineage has {total:,} rows: too many for a view. "
             f"Ask the store itself, or read it with Spark"
@@ -122,30 +118,25 @@ def _sources(
 ) -> Iterator[str]:
     """Yield a query for each kind of place that a lineage's rows are in."""
     if stored.large is None:
-        lineage = stored.read()
-        if plain:
-            lineage = Lineage(*sides, (whole(plain_table(lineage)),))
-        batches = list(rows_batches(lineage, stored.number))
-        yield _registered(con, batches, sides, f"dslog_{name}")
+        yield _registered(con, stored.read(), stored.number, f"dslog_{name}", plain=plain)
         return
     for levels in sorted({part.levels for part in stored.large.parts}):
         parts = [part for part in stored.large.parts if part.levels == levels]
         if levels == 0:
             yield _files_query(parts, stored.number, sides)
             continue
-        units = stored.large.units_within(cells_window((), (), sides[0] + sides[1]), 1 << 20)
+        everything = cells_window((), (), sides[0] + sides[1])
+        units = stored.large.units_within(everything, SqlCost.current().unit_rows)
         lineage = stored.large.lineage_of([unit for unit in units if unit.levels == levels])
-        if plain:
-            lineage = Lineage(*sides, (whole(plain_table(lineage)),))
-        batches = list(rows_batches(lineage, stored.number))
-        yield _registered(con, batches, sides, f"dslog_{name}_folded")
+        yield _registered(con, lineage, stored.number, f"dslog_{name}_folded", plain=plain)
 
 
-def _registered(
-    con: Any, batches: list[pa.RecordBatch], sides: tuple[Shape, Shape], name: str
-) -> str:
-    table = pa.Table.from_batches(batches, rows_schema(*map(len, sides)))
-    con.register(name, table)
+def _registered(con: Any, lineage: Lineage, number: int, name: str, *, plain: bool) -> str:
+    sides = lineage.out_shape, lineage.in_shape
+    if plain:
+        lineage = Lineage(*sides, (whole(plain_table(lineage)),))
+    schema = rows_schema(*map(len, sides))
+    con.register(name, pa.Table.from_batches(rows_batches(lineage, number), schema))
     return f"select * from {_quoted(name)}"
 
 

@@ -22,7 +22,7 @@ def spark(config: Mapping[str, object] | SparkSession | None = None) -> SparkSes
     the environment (:mod:`dslog.config`) when a session is started; a session that already runs
     takes those that Spark lets change, and the others are an error rather than ignored.
     """
-    found = session.spark(config)
+    found = session.get_session(config)
     register(found)
     return found
 

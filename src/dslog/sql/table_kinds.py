@@ -17,11 +17,10 @@ moves along: ``a0_ref = 'b1'`` means ``b1 + a0_lo <= a0 <= b1 + a0_hi``. Rows of
 axes are counted as one, in C order, in the column of the first of them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
@@ -84,34 +83,18 @@ def rows_schema(num_out: int, num_in: int) -> pa.Schema:
 def catalog_table(store: LineageStore, kind: str) -> pa.Table:
     """Return arrays, operations or lineages, all of them."""
     if kind == "arrays":
-        arrays = store.arrays()
-        values: Sequence[Sequence[object]] = [
-            [array.name for array in arrays],
-            [list(array.shape) for array in arrays],
-            [float(math.prod(array.shape)) for array in arrays],
-        ]
-        return pa.table(values, schema=ARRAYS)
+        rows = [{**asdict(one), "cells": float(math.prod(one.shape))} for one in store.arrays()]
+        return pa.Table.from_pylist(rows, schema=ARRAYS)
     if kind == "operations":
-        records = [
-            {
-                "id": operation.id,
-                "name": operation.name,
-                "inputs": list(operation.inputs),
-                "outputs": list(operation.outputs),
-                "args": json.dumps(dict(operation.args), sort_keys=True),
-                "reused": operation.reused,
-                "exact": operation.exact,
-                "created": operation.created,
-            }
-            for operation in store.operations()
-        ]
-        return pa.Table.from_pylist(records, schema=OPERATIONS)
+        rows = [asdict(one) for one in store.operations()]
+        rows = [{**row, "args": json.dumps(row["args"], sort_keys=True)} for row in rows]
+        return pa.Table.from_pylist(rows, schema=OPERATIONS)
     infos = [
         (i.out, i.in_, i.op, i.num_rows, i.nbytes, i.exact, i.where, i.body)
         for i in store.lineages()
     ]
-    columns = list(zip(*infos, strict=True)) or [()] * len(LINEAGES)
-    return pa.table([list(column) for column in columns], schema=LINEAGES)
+    rows = [dict(zip(LINEAGES.names, info, strict=True)) for info in infos]
+    return pa.Table.from_pylist(rows, schema=LINEAGES)
 
 
 def rows_batches(lineage: Lineage, number: int) -> Iterator[pa.RecordBatch]:

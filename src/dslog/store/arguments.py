@@ -1,26 +1,66 @@
-"""Arguments of an operation as canonical JSON.
+"""What a call is given, checked and in one form: names, shapes, arguments, and values as digests.
 
-Equal arguments must give equal text, because reuse looks calls up by it. JSON has no slices,
-infinities, complex numbers or arrays, so those become one-key objects with a ``$`` name; a key of
-the user's own that starts with ``$`` gets a second one.
-
-Operations as calls, the way one would write them.
+Equal arguments must give equal text, because reuse looks calls up by it: they become canonical
+JSON. JSON has no slices, infinities, complex numbers or arrays, so those become one-key objects
+with a ``$`` name; a key of the user's own that starts with ``$`` gets a second one. ``call_text``
+writes a stored call the way one would type it.
 """
 
+import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dslog.cells.text import shape_text
-from dslog.errors import DslogError
+from dslog.errors import CaptureError, DslogError, ShapeError
+from dslog.types import Json, Shape
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+_MOST_CELLS = (1 << 63) - 1  # cells are counted off in an int64
+_PYTHON_DTYPES = (bool, int, float, complex)
+_FEW = 6  # values of an array that are shown
+_LONGEST = 48
 
 
 class ArgumentError(DslogError, TypeError):
     """An argument of an operation can't be written as JSON."""
+
+
+def check_name(name: object, what: str) -> str:
+    """Return a name that can be stored and printed."""
+    if not isinstance(name, str) or not name:
+        raise ArgumentError(f"the name of an {what} is a string that is not empty, not {name!r}")
+    if not name.isprintable():
+        raise ArgumentError(
+            f"the name {name!r} of an {what} holds characters that can't be printed"
+        )
+    return name
+
+
+def check_names(names: Sequence[str] | str) -> tuple[str, ...]:
+    """Return array names as a tuple; one name may come bare."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def check_shape(name: str, shape: object) -> Shape:
+    """Return a shape as a tuple of Python integers."""
+    sizes: Iterable[Any] = (shape,)
+    if isinstance(shape, Iterable) and not isinstance(shape, str):
+        sizes = shape
+    try:
+        result = tuple(operator.index(size) for size in sizes)
+    except TypeError as error:
+        raise ShapeError(
+            f"{shape!r} is no shape for array {name!r}: give a tuple of integers, such as (3, 2)"
+        ) from error
+    if any(size < 0 for size in result):
+        raise ShapeError(f"array {name!r} can't have shape {result}: no axis is shorter than 0")
+    if math.prod(size or 1 for size in result) > _MOST_CELLS:
+        raise ShapeError(f"array {name!r} can't have shape {result}: more than 2**63 - 1 cells")
+    return result
 
 
 def canonical_args(args: Mapping[str, object] | None) -> dict[str, Json]:
@@ -84,9 +124,6 @@ def _numpy_value(value: object, where: str) -> Json:
     return _refuse(value, where)
 
 
-_PYTHON_DTYPES = (bool, int, float, complex)
-
-
 def _refuse(value: object, where: str) -> Json:
     raise ArgumentError(
         f"{where} is {value!r}, of type {type(value).__name__}, which can't be stored as an "
@@ -95,8 +132,33 @@ def _refuse(value: object, where: str) -> Json:
     )
 
 
-_FEW = 6  # values of an array that are shown
-_LONGEST = 48
+def fingerprints(
+    name: str, contents: Sequence[object] | None, count: int
+) -> tuple[str | None, ...]:
+    """Return a fingerprint of each input's values, None where they are not known."""
+    if contents is None:
+        return (None,) * count
+    if len(contents) != count:
+        raise CaptureError(
+            f"operation {name!r} has {count} inputs, but contents holds {len(contents)} values: "
+            f"give one per input, None where they are not at hand"
+        )
+    return tuple(None if values is None else fingerprint(values) for values in contents)
+
+
+def fingerprint(values: object) -> str:
+    """Return a digest of an array's values, their type and shape.
+
+    >>> fingerprint(np.arange(3)) == fingerprint([0, 1, 2])
+    True
+    """
+    array: npt.NDArray[Any] = np.asarray(values)
+    digest = hashlib.blake2b(f"{array.dtype.str}{array.shape}".encode(), digest_size=16)
+    if array.dtype.hasobject:
+        digest.update(repr(array.tolist()).encode())
+    elif array.size:
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def call_text(name: str, args: Mapping[str, object]) -> str:

@@ -1,17 +1,159 @@
-"""What a store asks of its catalog.
+"""What a catalog holds, as small frozen values, and what a store asks of one.
 
 The catalog is the one source of truth: a lineage exists when its row is committed. SQLite is the
-only implementation (``store/sqlite.py``); another database has to offer these two protocols, which
-speak of names and records, never of SQL.
+only implementation (``store/sqlite.py``); another database has to offer the two protocols here,
+which speak of names and records, never of SQL.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
-from dslog.query.edges import Edge
-from dslog.store.records import ArrayInfo, Body, LineageInfo, Operation, Signature
+from dslog.errors import NotFoundError, did_you_mean
+from dslog.query.plan import Edge
 from dslog.types import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayInfo:
+    """An array the store knows: its name and shape, never its values."""
+
+    name: str
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An output and an input array that lineage is given for."""
+
+    out: ArrayInfo
+    in_: ArrayInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One registered call.
+
+    ``args`` holds the arguments as JSON values; ``reused`` names the signature that answered in
+    place of a capture (``"base_sig"``, ``"dim_sig"``, ``"gen_sig"``), or is None; ``predicted`` is
+    True when it answered for shapes or values it had not seen, and no capture was there to compare
+    with; ``exact`` is False when some lineage of the call is a superset.
+    """
+
+    id: int
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    args: Mapping[str, object]
+    reused: str | None
+    exact: bool
+    created: datetime
+    predicted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LineageInfo:
+    """One stored lineage: its pair of arrays, its operation, its size, and where it lives.
+
+    ``op`` is the operation's number, None for lineage given without one; ``where`` is
+    ``"catalog"`` or ``"files"``; ``nbytes`` counts what it takes there; ``body`` is the number of
+    the stored lineage itself, which several pairs may share; ``predicted`` is its operation's.
+    """
+
+    out: str
+    in_: str
+    op: int | None
+    num_rows: int
+    nbytes: int
+    exact: bool
+    where: str
+    body: int
+    predicted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A committed file: part ``part`` of blob ``blob`` of a lineage."""
+
+    blob: int
+    part: int
+    name: str
+    nbytes: int
+    checksum: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A lineage as it is stored: the header, which may be all of it, and the files with the rest.
+
+    Bodies never change once committed, so they can be shared between pairs and cached by number.
+    """
+
+    header: str
+    num_rows: int
+    exact: bool
+    files: tuple[FileRecord, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the header and of every file."""
+        return len(self.header.encode()) + sum(file.nbytes for file in self.files)
+
+    @property
+    def content(self) -> bytes:
+        """What two bodies with the same lineage have in common, whatever their files are called."""
+        sums = (file.checksum for file in self.files)
+        return b"\0".join([self.header.encode(), *sums])
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What reuse knows about one kind of call.
+
+    ``kind`` is ``"base_sig"``, ``"dim_sig"`` or ``"gen_sig"``, ``key`` says for which call,
+    ``state`` is the reuse module's word (tentative, permanent, not reusable), ``content`` its JSON.
+    It counts answers (hits), answers that proved wrong (misses), calls it was not fit to answer
+    (refusals), and the seconds of capturing that its answers saved.
+    """
+
+    kind: str
+    key: str
+    state: str
+    content: str
+    hits: int = 0
+    misses: int = 0
+    refusals: int = 0
+    saved: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureInfo:
+    """A signature for people: what it is for, its state, and what it says of the cells."""
+
+    kind: str
+    state: str
+    args: Mapping[str, object]
+    shapes: str
+    formulas: tuple[str, ...]
+    hits: int
+    misses: int
+    refusals: int
+    saved: float
+
+
+@dataclass(frozen=True, slots=True)
+class OperationReuse:
+    """What was reused of an operation, over all its signatures; ``saved`` is in seconds."""
+
+    name: str
+    hits: int
+    misses: int
+    refusals: int
+    saved: float
+    signatures: tuple[SignatureInfo, ...]
 
 
 class Transaction(Protocol):
@@ -45,7 +187,7 @@ class Transaction(Protocol):
 class Catalog(Protocol):
     """Reads, and the way to a transaction. Safe to use from several threads and processes.
 
-    It is the operation graph too: see :class:`dslog.query.edges.Edges`.
+    It is the operation graph too: see :class:`dslog.query.plan.Edges`.
     """
 
     def transaction(self) -> AbstractContextManager[Transaction]:
@@ -143,3 +285,19 @@ class Catalog(Protocol):
     def close(self) -> None:
         """Let go of the database."""
         ...
+
+
+def find_array(name: object, catalog: Catalog) -> ArrayInfo:
+    """Return a known array; an unknown one is an error with the nearest name."""
+    shape = catalog.shape(name) if isinstance(name, str) else None
+    if not isinstance(name, str) or shape is None:
+        known = [array.name for array in catalog.arrays()]
+        hint = did_you_mean(name, known) if isinstance(name, str) else ""
+        way_out = hint or f" Define it first: store.array({name!r}, shape)."
+        raise NotFoundError(f"there is no array {name!r} in the store.{way_out}")
+    return ArrayInfo(name, shape)
+
+
+def compact(value: object) -> str:
+    """Return JSON without spaces and with sorted keys: equal values give equal text."""
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)

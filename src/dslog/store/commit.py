@@ -15,11 +15,9 @@ from typing import Protocol
 
 from dslog.errors import CaptureError, StoreError
 from dslog.lineage.lineage import Lineage
-from dslog.store.body import read_body, write_body
-from dslog.store.catalog import Catalog, Transaction
-from dslog.store.files import Files
-from dslog.store.hooks import Answer, Observation, Pair, ReadCapture, Request, Reuse, Stored
-from dslog.store.records import ArrayInfo, Body, Operation
+from dslog.store.catalog import ArrayInfo, Body, Catalog, Operation, Pair, Transaction
+from dslog.store.files import Files, Stored, read_body, write_body
+from dslog.store.hooks import Answer, Observation, ReadCapture, Request, Reuse
 from dslog.types import Shape
 
 Learn = Callable[[tuple[int | None, ...], Transaction], None]

@@ -1,9 +1,12 @@
-"""Lineage too large for the catalog, as Parquet files that are written once and never changed.
+"""How a store lies on disk: its directory, its files, and lineage as it is stored in them.
 
-Every file gets a name nobody used before, is flushed to disk together with its directory, and only
-then named by a committed catalog row. A crash before the commit leaves a file without a row, which
-``gc`` removes; a row without its file can't happen. A blob may come in several parts, because
-Spark's executors write one each.
+A lineage is a :class:`Body`: a header, which may be all of it, in the catalog, and Parquet files
+for tables too large for that. A blob may come in several parts, because Spark's executors write
+one each.
+
+Files are written once and never changed. Every file gets a name nobody used before, is flushed to
+disk together with its directory, and only then named by a committed catalog row. A crash before the
+commit leaves a file without a row, which ``gc`` removes; a row without its file can't happen.
 """
 
 import hashlib
@@ -15,16 +18,94 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
 
-from dslog.errors import CorruptError, StoreError
-from dslog.lineage.packed import read_blob, write_blob
-from dslog.store.records import FileRecord
+from dslog.errors import CorruptError, ShapeError, StoreError
+from dslog.lineage.codec import read_blob, write_blob
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.packed import pack, unpack
+from dslog.spark.part_files import LargeLineage, large_lineage, rows_of, table_bounds
+from dslog.store.catalog import Body, Catalog, FileRecord, Pair
 
-_CHUNK = 1 << 20
+MEMORY = ":memory:"
+CATALOG = "catalog.sqlite"
+FILES = "lineage"
+_ADVICE = "restore it from a copy, or capture that lineage again"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A store's directory (None: in memory), and whether it can be written."""
+
+    directory: Path | None
+    writable: bool
+
+    @property
+    def catalog(self) -> Path | None:
+        """The catalog's file."""
+        return self.directory / CATALOG if self.directory else None
+
+
+def locate(path: str | PathLike[str], mode: str) -> Location:
+    """Find or make the directory for a store, without touching what is in it.
+
+    Mode ``"a"`` makes what is missing and writes, unless the directory can't be written: then it
+    reads. Mode ``"r"`` only reads.
+    """
+    if mode not in ("a", "r"):
+        raise StoreError(f"mode {mode!r} is unknown: use 'a' to read and write, 'r' to read")
+    if path == MEMORY:
+        if mode == "r":
+            raise StoreError("a store in memory starts empty: open it with mode='a'")
+        return Location(None, writable=True)
+    directory = _directory(path)
+    if not directory.exists():
+        _make(directory, mode)
+    return Location(directory, writable=_inspect(directory, mode))
+
+
+def _directory(path: str | PathLike[str]) -> Path:
+    text = os.fspath(path)
+    if not isinstance(text, str) or not text:
+        raise StoreError(f"{path!r} is no path: give a directory, or ':memory:'")
+    if "://" in text:
+        raise StoreError(f"{text!r} is a URI, but a store's catalog needs a local directory")
+    return Path(text).expanduser()
+
+
+def _make(directory: Path, mode: str) -> None:
+    if mode == "r":
+        raise StoreError(f"there is no store at {directory}; mode='a' would make one")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"can't make a store at {directory}: {error}") from error
+
+
+def _inspect(directory: Path, mode: str) -> bool:
+    """Return whether the store can be written; a directory that holds something else is refused."""
+    try:
+        names = [entry.name for entry in directory.iterdir()]
+    except NotADirectoryError as error:
+        raise StoreError(f"{directory} is a file; a store is a directory") from error
+    except OSError as error:
+        raise StoreError(f"can't read {directory}: {error}") from error
+    exists = CATALOG in names
+    if names and not exists:
+        raise StoreError(
+            f"{directory} is no store, and not empty: it holds {min(names)!r}. "
+            f"Give a store's directory, or one that is new or empty"
+        )
+    if not exists and (mode == "r" or not os.access(directory, os.W_OK)):
+        raise StoreError(f"there is no store at {directory}, and none can be made there")
+    catalog = directory / CATALOG
+    may_write = os.access(directory, os.W_OK) and (not exists or os.access(catalog, os.W_OK))
+    return mode == "a" and may_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +121,7 @@ class Files:
     """The files of one store, under ``root``; the directory is made when the first one comes."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
-
-    @property
-    def root(self) -> Path:
-        """The directory that holds the files."""
-        return self._root
-
-    def fresh_name(self) -> str:
-        """Return a name that no other file has, for a file or for a directory of parts."""
-        return uuid4().hex
+        self.root = root
 
     def path(self, name: str) -> Path:
         """Return where the file of this name is, or will be."""
@@ -59,27 +131,23 @@ class Files:
         """Write each blob to a file of its own; all of them or none."""
         if not blobs:
             return ()
-        names = [f"{self.fresh_name()}.parquet" for _ in blobs]
+        names = [f"{uuid4().hex}.parquet" for _ in blobs]
         with self._writing(), self.removed_on_error(names):
             self.root.mkdir(parents=True, exist_ok=True)
             for name, blob in zip(names, blobs, strict=True):
                 write_blob(blob, self.path(name))
-            return self.record([[name] for name in names])
+            records = tuple(self._record(number, name) for number, name in enumerate(names))
+            self.adopt(records)
+            return records
 
-    def record(self, blobs: Sequence[Sequence[str]]) -> tuple[FileRecord, ...]:
-        """Flush files that were written to disk and describe them; one list of parts per blob."""
-        records = []
-        for blob, parts in enumerate(blobs):
-            for part, name in enumerate(parts):
-                path = self.path(name)
-                _flush(path)
-                records.append(FileRecord(blob, part, name, path.stat().st_size, checksum(path)))
-        for directory in {self.path(record.name).parent for record in records} | {self.root}:
-            _flush(directory)
-        return tuple(records)
+    def _record(self, blob: int, name: str) -> FileRecord:
+        """Flush a file to disk and describe it."""
+        path = self.path(name)
+        _flush(path)
+        return FileRecord(blob, 0, name, path.stat().st_size, checksum(path))
 
     def adopt(self, records: Iterable[FileRecord]) -> None:
-        """Take in files that others wrote and flushed: flush the directories that name them."""
+        """Take in files that are written and flushed: flush the directories that name them."""
         for directory in {self.path(record.name).parent for record in records} | {self.root}:
             _flush(directory)
 
@@ -169,7 +237,7 @@ class Files:
                 f"the file {path} has {len(content)} bytes, not the {record.nbytes} that were "
                 f"written; {_ADVICE}"
             )
-        if _digest(content) != record.checksum:
+        if hashlib.sha256(content).digest()[:16] != record.checksum:
             raise CorruptError(f"the file {path} is damaged: its checksum differs; {_ADVICE}")
         try:
             return read_blob(pa.BufferReader(content))
@@ -189,23 +257,13 @@ class TemporaryFiles(Files):
         self._cleanup()
 
 
-_ADVICE = "restore it from a copy, or capture that lineage again"
-
-
 def checksum(path: Path) -> bytes:
     """Return the checksum of a file's bytes.
 
     SHA-256, for processors compute it faster than a disk reads, cut to 16 bytes.
     """
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.digest()[:16]
-
-
-def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).digest()[:16]
+        return hashlib.file_digest(file, "sha256").digest()[:16]
 
 
 def _flush(path: Path) -> None:
@@ -215,3 +273,97 @@ def _flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+Stored = Lineage | Body | int
+"""Lineage to be stored, one whose files are written, or the number of a body to be shared."""
+
+
+def write_body(lineage: Stored, pair: Pair, files: Files) -> Body | int:
+    """Return lineage in stored form, its large tables written to files."""
+    if not isinstance(lineage, Lineage):
+        return lineage
+    check_shapes(lineage, pair)
+    packed = pack(lineage)
+    return Body(packed.header, lineage.num_rows, lineage.exact, files.write(packed.blobs))
+
+
+def read_body(number: int, catalog: Catalog, files: Files) -> Lineage:
+    """Read a stored lineage; whatever can't be read is a CorruptError."""
+    return unpack_body(number, catalog.body(number), files)
+
+
+def unpack_body(number: int, body: Body, files: Files) -> Lineage:
+    """Read what a body says, and the files it names."""
+    blobs = files.read(body.files)
+    try:
+        lineage = unpack(body.header, blobs)
+    except (ValueError, TypeError, LookupError, AttributeError, pa.ArrowException) as error:
+        raise CorruptError(
+            f"lineage number {number} is damaged: {type(error).__name__}: {error}; "
+            f"restore the store from a copy, or capture that lineage again"
+        ) from error
+    if (lineage.num_rows, lineage.exact) != (body.num_rows, body.exact):
+        raise CorruptError(
+            f"lineage number {number} has {lineage.num_rows} rows, not {body.num_rows} as the "
+            f"catalog says, or another label; restore the store from a copy"
+        )
+    return lineage
+
+
+def check_shapes(lineage: Lineage, pair: Pair) -> None:
+    """Raise a ShapeError unless the lineage is between arrays of this pair's shapes."""
+    have = (lineage.out_shape, lineage.in_shape)
+    want = (pair.out.shape, pair.in_.shape)
+    if have != want:
+        raise ShapeError(
+            f"the lineage is between shapes {have[0]} (output) and {have[1]} (input), but "
+            f"{pair.out.name!r} has shape {want[0]} and {pair.in_.name!r} has {want[1]}"
+        )
+
+
+@dataclass(frozen=True)
+class StoredLineage:
+    """A body, its number, and the directory that holds its files."""
+
+    number: int
+    body: Body
+    root: Path
+
+    @cached_property
+    def large(self) -> LargeLineage | None:
+        """Its part files, if that is how it is stored; None when it has to be read whole."""
+        if '"parts":' not in self.body.header:
+            return None
+        paths: dict[int, list[Path]] = {}
+        for file in self.body.files:
+            paths.setdefault(file.blob, []).append(self.root / file.name)
+        return large_lineage(self.body.header, [paths[blob] for blob in sorted(paths)])
+
+    def pieces(self) -> Iterator[Lineage]:
+        """Read it piece by piece, a part file at a time; damage is a CorruptError.
+
+        What the header says of a part, its rows and the cells it names, is compared too: queries
+        rely on it to leave parts unread.
+        """
+        if self.large is None:
+            yield self.read()
+            return
+        l, m = len(self.large.out_shape), len(self.large.in_shape)
+        for record, part in zip(self.body.files, self.large.parts, strict=True):
+            (blob,) = Files(self.root).read([record])
+            table = rows_of(blob, l, m, part.levels)
+            inside = all(
+                low <= lo and hi <= high
+                for (lo, hi), (low, high) in zip(table_bounds(table), part.bounds, strict=True)
+            )
+            if len(table) != part.rows or not inside:
+                raise CorruptError(
+                    f"the file {part.path} does not hold the rows that the catalog says; "
+                    f"restore the store from a copy, or capture that lineage again"
+                )
+            yield Lineage.of_table(self.large.out_shape, self.large.in_shape, table)
+
+    def read(self) -> Lineage:
+        """Read all of it; checksums are compared."""
+        return unpack_body(self.number, self.body, Files(self.root))

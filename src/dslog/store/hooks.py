@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dslog.lineage.lineage import Lineage
-from dslog.store.catalog import Catalog, Transaction
-from dslog.store.files import Files
-from dslog.store.records import ArrayInfo, Body, OperationReuse, Signature
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """An output and an input array that lineage is given for."""
-
-    out: ArrayInfo
-    in_: ArrayInfo
+from dslog.store.catalog import (
+    ArrayInfo,
+    Body,
+    Catalog,
+    OperationReuse,
+    Pair,
+    Signature,
+    Transaction,
+)
+from dslog.store.files import Files, Stored
 
 
 class ReadCapture(Protocol):
@@ -55,10 +54,6 @@ class Request:
         return tuple(Pair(out, in_) for out in self.outputs for in_ in self.inputs)
 
 
-Stored = Lineage | Body | int
-"""Lineage to be stored, one whose files are written, or the number of a body to be shared."""
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Lineage that stands in for a capture: one entry per pair, and the signature behind it.
@@ -88,32 +83,19 @@ class Observation:
     seconds: float = 0.0
 
 
-class Reuse(Protocol):
-    """Answers calls from what earlier ones showed, and learns from those it could not answer."""
+class Reuse:
+    """Answers calls from what earlier ones showed, and learns from those it could not answer.
 
-    def answer(self, request: Request, catalog: Catalog) -> Answer | None:
-        """Return lineage for this call, or None to have it captured."""
-        ...
-
-    def learn(self, seen: Observation, catalog: Catalog, transaction: Transaction) -> None:
-        """Take note of what a capture gave, in the transaction that stores it."""
-        ...
-
-    def stats(self, catalog: Catalog) -> Sequence[OperationReuse]:
-        """Say per operation what was reused."""
-        ...
-
-
-class NoReuse:
-    """Never answers and learns nothing."""
+    This one never answers and learns nothing.
+    """
 
     def answer(self, request: Request, catalog: Catalog) -> Answer | None:  # noqa: ARG002
-        """Return None."""
+        """Return lineage for this call, or None to have it captured."""
         return None
 
     def learn(self, seen: Observation, catalog: Catalog, transaction: Transaction) -> None:
-        """Do nothing."""
+        """Take note of what a capture gave, in the transaction that stores it."""
 
     def stats(self, catalog: Catalog) -> Sequence[OperationReuse]:  # noqa: ARG002
-        """Return nothing."""
+        """Say per operation what was reused."""
         return ()

@@ -6,39 +6,37 @@ A LineageStore may be used by several threads, and its directory by several proc
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from dslog.cells.cellset import CellSet
 from dslog.errors import NotFoundError, ShapeError
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Direction, Edge
-from dslog.query.execute import run_path, run_walk
+from dslog.query.execute import Cells, run_path, run_walk
 from dslog.query.explanation import Explanation, explain_path
-from dslog.query.follower import Cells
 from dslog.query.graph import plan_walk
-from dslog.query.plan import Plan, check_path
-from dslog.spark.join_job import check_engine
-from dslog.store.arguments import canonical_args
-from dslog.store.body import StoredLineage
+from dslog.query.plan import Direction, Edge, Plan, check_path
+from dslog.store.arguments import canonical_args, check_name, check_names, check_shape, fingerprints
+from dslog.store.catalog import (
+    ArrayInfo,
+    LineageInfo,
+    Operation,
+    OperationReuse,
+    Pair,
+    Signature,
+    find_array,
+)
 from dslog.store.commit import Commit, Registrar, read_captures
-from dslog.store.files import Files, TemporaryFiles
-from dslog.store.fingerprint import fingerprints
-from dslog.store.hooks import NoReuse, Pair, ReadCapture, Request, Reuse
-from dslog.store.loader import Engines, LineageCache, Planner
-from dslog.store.location import CATALOG, FILES, locate
+from dslog.store.engines import Engines, Planner, check_engine
+from dslog.store.files import CATALOG, FILES, Files, StoredLineage, TemporaryFiles, locate
+from dslog.store.hooks import ReadCapture, Request, Reuse
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
-from dslog.store.names import check_name, check_names, check_shape, find_array
-from dslog.store.records import ArrayInfo, LineageInfo, Operation, OperationReuse, Signature
 from dslog.store.sqlite import SqliteCatalog
-
-CACHE_BYTES = 256 << 20
 
 
 class LineageStore:
     """Lineage between arrays, on disk or in memory; ``dslog.open`` makes one.
 
-    ``read_capture`` and ``reuse`` are the parts above the store that it asks: see ``seams``.
+    ``read_capture`` and ``reuse`` are the parts above the store that it asks: see ``hooks``.
     ``spark`` is a session, or settings for one.
     """
 
@@ -55,13 +53,10 @@ class LineageStore:
         self._path = location.directory
         self._catalog = SqliteCatalog(location.catalog, writable=location.writable)
         self._files = Files(self._path / FILES) if self._path else TemporaryFiles()
-        self._cache = LineageCache(CACHE_BYTES)
-        self._plans: dict[object, tuple[ArrayInfo, Plan]] = {}
-        self._engines = Engines(
-            self._catalog, self._files, self._cache, spark, writable=location.writable
-        )
+        self._planner = Planner(self._catalog)
+        self._engines = Engines(self._catalog, self._files, spark, writable=location.writable)
         reading = self._engines.reading(read_capture)
-        self._registrar = Registrar(Commit(self._catalog, self._files), reading, reuse or NoReuse())
+        self._registrar = Registrar(Commit(self._catalog, self._files), reading, reuse or Reuse())
 
     @property
     def path(self) -> Path | None:
@@ -236,24 +231,19 @@ class LineageStore:
         """Close the store; closing twice is fine."""
         self._catalog.close()
         self._files.close()
-        self._cache.clear()
+        self._engines.cache.clear()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
         return f"Store({str(self._path) if self._path else ':memory:'!r})"
 
     def _plan(self, path: Sequence[str], query: object) -> tuple[Plan, Cells]:
-        array, plan = Planner(self._catalog, self._plans).plan(check_path(path))
+        array, plan = self._planner.plan(check_path(path))
         return plan, self._engines.cells(query, array)
 
     def _walk(

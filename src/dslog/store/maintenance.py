@@ -9,15 +9,10 @@ from dslog.errors import DslogError, StoreError
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
-from dslog.store.body import StoredLineage, check_shapes
-from dslog.store.catalog import Catalog
-from dslog.store.files import Files
-from dslog.store.hooks import Pair
-from dslog.store.records import ArrayInfo, LineageInfo
+from dslog.store.catalog import ArrayInfo, Catalog, LineageInfo, Pair
+from dslog.store.files import Files, StoredLineage, check_shapes
+from dslog.store.store_cost import StoreCost
 from dslog.types import I64, Shape
-
-GRACE = 3600.0
-"""Seconds for which a file without a row may belong to a writer that has yet to commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +75,7 @@ def collect_garbage(catalog: Catalog, files: Files, *, force: bool) -> GcReport:
         for file in files.listing():
             if file.name in committed:
                 continue
-            if file.age < GRACE and not force:
+            if file.age < StoreCost.current().grace and not force:
                 kept += 1
                 continue
             files.remove([file.name])

@@ -1,4 +1,4 @@
-"""The catalog's tables, version by version.
+"""The catalog's tables, version by version: the format, apart from the code that uses it.
 
 ``MIGRATIONS[v]`` takes a catalog of version ``v`` to version ``v + 1``; an empty database has
 version 0, so creating a store and bringing an old one up to date are the same thing. A step that

@@ -1,11 +1,9 @@
-"""One SQLite connection, shared by threads and careful about other processes.
+"""The catalog in SQLite: the only module with SQL in it, apart from the schema.
 
-Journal mode is WAL, so readers never wait for a writer, and ``synchronous`` is NORMAL: a power cut
-may take back the last commits, but whatever is left is consistent. A writer takes the write lock
-when it begins, so it can't fail half-way because somebody else was faster; it waits up to
-``PATIENCE`` seconds for that lock.
-
-The catalog in SQLite: the only module with SQL in it, apart from the schema.
+One connection is shared by threads and careful about other processes. Journal mode is WAL, so
+readers never wait for a writer, and ``synchronous`` is NORMAL: a power cut may take back the last
+commits, but whatever is left is consistent. A writer takes the write lock when it begins, so it
+can't fail half-way because somebody else was faster; it waits for that lock, but not for ever.
 """
 
 import json
@@ -14,19 +12,27 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from dslog.errors import CorruptError, StoreError, VersionError
-from dslog.query.edges import Edge
+from dslog.query.plan import Edge
 from dslog.store import schema
-from dslog.store.records import ArrayInfo, Body, FileRecord, LineageInfo, Operation, Signature
+from dslog.store.catalog import (
+    ArrayInfo,
+    Body,
+    FileRecord,
+    LineageInfo,
+    Operation,
+    Signature,
+    compact,
+)
+from dslog.store.store_cost import StoreCost
 from dslog.types import Shape
-
-PATIENCE = 60.0
 
 T = TypeVar("T")
 
@@ -84,7 +90,7 @@ class Connection:
             return _open(f"{target}?mode=ro&immutable=1", writable=False)
         return _open(f"{target}?mode=ro", writable=False)
 
-    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
+    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Run a statement and return all its rows."""
         self._settle()
         with self._lock:
@@ -95,7 +101,7 @@ class Connection:
     def state(self) -> tuple[int, int]:
         """Return numbers that change with every commit of others, and every change of our own."""
         (version,) = self.rows("PRAGMA data_version")[0]
-        return cast("int", version), self._db.total_changes
+        return version, self._db.total_changes
 
     def insert(self, sql: str, values: Sequence[object]) -> int:
         """Run an INSERT inside a transaction and return the new row's number."""
@@ -106,7 +112,7 @@ class Connection:
         return cursor.lastrowid or 0
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def writing(self) -> Iterator[None]:
         """Take the write lock; commit when the block ends, roll back when it raises."""
         self._settle()
         with self.still(), self._lock:
@@ -165,11 +171,11 @@ class Connection:
 
 
 def patiently(run: Callable[[], T]) -> T:
-    """Run something again until the database is free, for at most ``PATIENCE`` seconds.
+    """Run something again until the database is free, while there is patience.
 
     SQLite waits by itself in most places, but not when several processes create a database.
     """
-    deadline = monotonic() + PATIENCE
+    deadline = monotonic() + StoreCost.current().patience
     while True:
         try:
             return run()
@@ -185,7 +191,11 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT
 
 def _open(target: str, *, writable: bool) -> sqlite3.Connection:
     db = sqlite3.connect(
-        target, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        target,
+        uri=True,
+        timeout=StoreCost.current().patience,
+        isolation_level=None,
+        check_same_thread=False,
     )
     try:
         db.execute("PRAGMA foreign_keys = ON")
@@ -219,8 +229,9 @@ def _explained(label: str) -> Iterator[None]:
                 f"the catalog {label} is damaged ({error}); restore it from a copy"
             ) from error
         if code in _BUSY:
+            waited = StoreCost.current().patience
             raise StoreError(
-                f"{label} has been locked by another process for {PATIENCE:g} s; try again later"
+                f"{label} has been locked by another process for {waited:g} s; try again later"
             ) from error
         if code == sqlite3.SQLITE_READONLY:
             raise StoreError(f"{label} can't be written: {error}") from error
@@ -233,7 +244,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 _LINEAGES = """
     SELECT o.name, i.name, l.operation, b.num_rows, b.nbytes, b.exact,
-           EXISTS (SELECT 1 FROM files f WHERE f.body = b.id), b.id, coalesce(p.predicted, 0)
+           iif(EXISTS (SELECT 1 FROM files f WHERE f.body = b.id), 'files', 'catalog'), b.id,
+           coalesce(p.predicted, 0)
     FROM lineages l
     JOIN arrays o ON o.id = l.output
     JOIN arrays i ON i.id = l.input
@@ -242,55 +254,29 @@ _LINEAGES = """
 """
 
 
-class SqliteCatalog:
+class SqliteCatalog(Connection):
     """A :class:`~dslog.store.catalog.Catalog` in one SQLite file, or in memory (``path=None``)."""
 
     def __init__(self, path: Path | None, *, writable: bool = True) -> None:
-        self._path = path
-        self._db = Connection(path, writable=writable)
+        super().__init__(path, writable=writable)
         try:
             self._bring_up_to_date()
         except BaseException:
-            self._db.close()
+            self.close()
             raise
-
-    def close(self) -> None:
-        """Let go of the database."""
-        self._db.close()
-
-    def before_use(self, commit_pending: Callable[[], None]) -> None:
-        """Have what waits to be written committed before the catalog is read or written."""
-        self._db.before_use(commit_pending)
-
-    def still(self) -> AbstractContextManager[None]:
-        """Read inside a ``with`` block without committing what waits."""
-        return self._db.still()
-
-    def require_writable(self) -> None:
-        """Raise a StoreError unless a transaction could begin."""
-        self._db.require_writable()
 
     # reading
 
-    def state(self) -> object:
-        """Return a value that is another one after any change, whoever made it."""
-        return self._db.state()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Let all reads of a ``with`` block see one state, whatever others commit meanwhile."""
-        return self._db.snapshot()
-
     def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
         """Return the shapes of those arrays that there are."""
-        rows = self._rows(
-            "SELECT a.name, shape FROM json_each(?) JOIN arrays a ON a.name = value",
-            compact(names),
+        rows = self.rows(
+            "SELECT a.name, shape FROM json_each(?) JOIN arrays a ON a.name = value", compact(names)
         )
         return {name: self._shape(shape) for name, shape in rows}
 
     def among(self, names: Sequence[str]) -> list[Edge]:
         """Return what ``between`` gives for every pair of these arrays."""
-        rows = self._rows(
+        rows = self.rows(
             "WITH some AS (SELECT a.id, a.name FROM json_each(?) JOIN arrays a ON a.name = value) "
             "SELECT DISTINCT o.name, i.name, b.id, b.num_rows, b.exact FROM some o "
             "JOIN lineages l ON l.output = o.id JOIN some i ON i.id = l.input "
@@ -301,22 +287,22 @@ class SqliteCatalog:
 
     def shape(self, name: str) -> Shape | None:
         """Return an array's shape, or None when there is no such array."""
-        rows = self._rows("SELECT shape FROM arrays WHERE name = ?", name)
+        rows = self.rows("SELECT shape FROM arrays WHERE name = ?", name)
         return self._shape(rows[0][0]) if rows else None
 
     def arrays(self) -> list[ArrayInfo]:
         """Return every array, in order of definition."""
-        rows = self._rows("SELECT name, shape FROM arrays ORDER BY id")
+        rows = self.rows("SELECT name, shape FROM arrays ORDER BY id")
         return [ArrayInfo(name, self._shape(shape)) for name, shape in rows]
 
     def operations(self) -> list[Operation]:
         """Return every operation, in order of registration."""
         with self.snapshot():
-            used = self._rows(
+            used = self.rows(
                 "SELECT operation, role, name FROM operation_arrays JOIN arrays ON id = array "
                 "ORDER BY operation, role, position"
             )
-            rows = self._rows(
+            rows = self.rows(
                 "SELECT id, name, args, reused, exact, created, predicted FROM operations "
                 "ORDER BY id"
             )
@@ -330,17 +316,15 @@ class SqliteCatalog:
         chosen = {"o.name = ?": out, "i.name = ?": in_}
         given = {test: name for test, name in chosen.items() if name is not None}
         where = f" WHERE {' AND '.join(given)}" if given else ""
-        rows = self._rows(f"{_LINEAGES}{where} ORDER BY l.id", *given.values())
+        rows = self.rows(f"{_LINEAGES}{where} ORDER BY l.id", *given.values())
         return [
-            LineageInfo(
-                out, in_, op, num_rows, nbytes, bool(exact), _where(files), body, bool(predicted)
-            )
-            for out, in_, op, num_rows, nbytes, exact, files, body, predicted in rows
+            LineageInfo(out, in_, op, num_rows, nbytes, bool(exact), where, body, bool(predicted))
+            for out, in_, op, num_rows, nbytes, exact, where, body, predicted in rows
         ]
 
     def between(self, out: str, in_: str) -> list[Edge]:
         """Return the different lineages of a pair, shared ones once, as a query plans with them."""
-        rows = self._rows(
+        rows = self.rows(
             "SELECT DISTINCT b.id, b.num_rows, b.exact FROM lineages l "
             "JOIN arrays o ON o.id = l.output JOIN arrays i ON i.id = l.input "
             "JOIN bodies b ON b.id = l.body WHERE o.name = ? AND i.name = ? ORDER BY b.id",
@@ -367,13 +351,13 @@ class SqliteCatalog:
 
     def body(self, number: int) -> Body:
         """Return a stored lineage's content; the header's checksum is compared."""
-        rows = self._rows(
+        rows = self.rows(
             "SELECT header, num_rows, exact, checksum FROM bodies WHERE id = ?", number
         )
         if not rows:
-            raise CorruptError(f"the catalog {self._path} has no lineage number {number}")
+            raise CorruptError(f"the catalog {self.path} has no lineage number {number}")
         header, num_rows, exact, checksum = rows[0]
-        files = self._rows(
+        files = self.rows(
             "SELECT blob, part, name, nbytes, checksum FROM files WHERE body = ? "
             "ORDER BY blob, part",
             number,
@@ -381,19 +365,19 @@ class SqliteCatalog:
         body = Body(header, num_rows, bool(exact), tuple(FileRecord(*file) for file in files))
         if _checksum(body) != checksum:
             raise CorruptError(
-                f"lineage number {number} in the catalog {self._path} is damaged: "
+                f"lineage number {number} in the catalog {self.path} is damaged: "
                 f"its checksum differs; restore the store from a copy"
             )
         return body
 
     def find_body(self, body: Body) -> int | None:
         """Return the number of a stored body with the same content, if there is one."""
-        alike = self._rows("SELECT id FROM bodies WHERE checksum = ?", _checksum(body))
+        alike = self.rows("SELECT id FROM bodies WHERE checksum = ?", _checksum(body))
         return next((n for (n,) in alike if self.body(n).content == body.content), None)
 
     def bodies(self) -> list[int]:
         """Return the numbers of all bodies."""
-        return [number for (number,) in self._rows("SELECT id FROM bodies ORDER BY id")]
+        return [number for (number,) in self.rows("SELECT id FROM bodies ORDER BY id")]
 
     def file_names(self) -> set[str]:
         """Return the names of all committed files."""
@@ -401,12 +385,12 @@ class SqliteCatalog:
 
     def signature(self, kind: str, key: str) -> Signature | None:
         """Return one signature, or None."""
-        rows = self._rows("SELECT * FROM signatures WHERE kind = ? AND key = ?", kind, key)
+        rows = self.rows("SELECT * FROM signatures WHERE kind = ? AND key = ?", kind, key)
         return Signature(*rows[0]) if rows else None
 
     def signatures(self) -> list[Signature]:
         """Return every signature."""
-        rows = self._rows("SELECT * FROM signatures ORDER BY kind, key")
+        rows = self.rows("SELECT * FROM signatures ORDER BY kind, key")
         return [Signature(*row) for row in rows]
 
     def totals(self) -> Mapping[str, int]:
@@ -426,12 +410,12 @@ class SqliteCatalog:
             "file_bytes": "SELECT coalesce(sum(nbytes), 0) FROM files",
         }
         with self.snapshot():
-            return {what: self._rows(sql)[0][0] for what, sql in counts.items()}
+            return {what: self.rows(sql)[0][0] for what, sql in counts.items()}
 
     def problems(self) -> list[str]:
         """Check the database itself and return what is wrong with it."""
-        found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
-        dangling = self._rows("PRAGMA foreign_key_check")
+        found = [text for (text,) in self.rows("PRAGMA integrity_check") if text != "ok"]
+        dangling = self.rows("PRAGMA foreign_key_check")
         return found + [
             f"row {row} of table {table} refers to a missing row of {parent}"
             for table, row, parent, _ in dangling
@@ -442,36 +426,35 @@ class SqliteCatalog:
     @contextmanager
     def transaction(self) -> Iterator["SqliteTransaction"]:
         """Begin to write; waits for other writers. Reads inside it see its own changes."""
-        with self._db.transaction():
-            yield SqliteTransaction(self._db)
+        with self.writing():
+            yield SqliteTransaction(self)
 
     def _bring_up_to_date(self) -> None:
-        if not self._db.writable:
+        if not self.writable:
             self._check_version(self._version())
             return
         if self._check_version(self._version()) < len(schema.MIGRATIONS):
-            with self._db.transaction():  # somebody else may have been faster: look again
+            with self.writing():  # somebody else may have been faster: look again
                 version = self._check_version(self._version())
                 for statements in schema.MIGRATIONS[version:]:
                     for statement in statements:
-                        self._db.rows(statement)
-                self._db.rows(
+                        self.rows(statement)
+                self.rows(
                     "CREATE TABLE IF NOT EXISTS meta "
                     "(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
                 )
-                self._db.rows(
-                    "INSERT OR REPLACE INTO meta VALUES ('format', ?)",
-                    (str(len(schema.MIGRATIONS)),),
+                self.rows(
+                    "INSERT OR REPLACE INTO meta VALUES ('format', ?)", str(len(schema.MIGRATIONS))
                 )
 
     def _version(self) -> int:
         tables = self._names("SELECT name FROM sqlite_master WHERE type = 'table'")
         if not tables:
             return 0
-        rows = self._rows("SELECT value FROM meta WHERE key = 'format'") if "meta" in tables else []
+        rows = self.rows("SELECT value FROM meta WHERE key = 'format'") if "meta" in tables else []
         if not rows or not str(rows[0][0]).isdecimal():
             raise CorruptError(
-                f"{self._path} is no DSLog catalog, or a damaged one: it names no format version"
+                f"{self.path} is no DSLog catalog, or a damaged one: it names no format version"
             )
         return int(rows[0][0])
 
@@ -479,21 +462,18 @@ class SqliteCatalog:
         newest = len(schema.MIGRATIONS)
         if version > newest:
             raise VersionError(
-                f"the store at {self._path} has format version {version}, and this DSLog reads up "
+                f"the store at {self.path} has format version {version}, and this DSLog reads up "
                 f"to version {newest}: update DSLog to open it"
             )
-        if version < newest and not self._db.writable:
+        if version < newest and not self.writable:
             raise StoreError(
-                f"the store at {self._path} has format version {version} and must be brought to "
+                f"the store at {self.path} has format version {version} and must be brought to "
                 f"version {newest}: open it once with mode='a', in a directory you may write"
             )
         return version
 
-    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._db.rows(sql, values)
-
     def _names(self, sql: str, *values: object) -> list[str]:
-        return [name for (name,) in self._rows(sql, *values)]
+        return [name for (name,) in self.rows(sql, *values)]
 
     def _shape(self, text: str) -> Shape:
         return tuple(self._json(text))
@@ -503,7 +483,7 @@ class SqliteCatalog:
             return json.loads(text)
         except ValueError as error:
             raise CorruptError(
-                f"the catalog {self._path} is damaged: it holds {text!r} where JSON belongs"
+                f"the catalog {self.path} is damaged: it holds {text!r} where JSON belongs"
             ) from error
 
     def _operation(
@@ -562,10 +542,8 @@ class SqliteTransaction:
             (body.header, body.num_rows, body.nbytes, int(body.exact), _checksum(body)),
         )
         for file in body.files:
-            self._db.insert(
-                "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
-                (number, file.blob, file.part, file.name, file.nbytes, file.checksum),
-            )
+            row = (number, *astuple(file))
+            self._db.insert("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
         return number
 
     def add_lineage(self, out: str, in_: str, op: int | None, body: int) -> None:
@@ -579,35 +557,18 @@ class SqliteTransaction:
     def put_signature(self, signature: Signature) -> None:
         """Add a signature, or replace the one with the same kind and key."""
         self._db.insert(
-            "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                signature.kind,
-                signature.key,
-                signature.state,
-                signature.content,
-                signature.hits,
-                signature.misses,
-                signature.refusals,
-                signature.saved,
-            ),
+            "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?, ?)", astuple(signature)
         )
 
     def count_hit(self, kind: str, key: str, saved: float) -> None:
         """Count one more answer of a signature, and the seconds it saved."""
         self._db.rows(
             "UPDATE signatures SET hits = hits + 1, saved = saved + ? WHERE kind = ? AND key = ?",
-            (saved, kind, key),
+            saved,
+            kind,
+            key,
         )
-
-
-def compact(value: object) -> str:
-    """Return JSON without spaces and with sorted keys: equal values give equal text."""
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 
 def _checksum(body: Body) -> int:
     return zlib.crc32(body.content)
-
-
-def _where(in_files: int) -> str:
-    return "files" if in_files else "catalog"

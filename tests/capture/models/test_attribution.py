@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dslog
-from dslog.explain import Attribution
+from dslog.capture.models.attribution import Attribution
 
 
 def attribution(contributions, in_shape=None, outputs=None, out_shape=None):

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 import dslog
-from dslog.capture.spark import row_trace as outlet
+from dslog.capture.spark import row_trace
 from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.row_pass import compress_function
 
@@ -129,8 +129,8 @@ def test_nothing_is_left_behind_when_a_job_fails(files, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr(outlet, "write", fail)
-    monkeypatch.setattr(outlet.Part, "from_json", fail)
+    monkeypatch.setattr(row_trace, "write", fail)
+    monkeypatch.setattr(row_trace.PartFile, "from_json", fail)
     with dslog.open(tmp_path / "store") as store:
         with pytest.raises(OSError, match="disk full"):
             store.track(df, "t").orderBy("v")

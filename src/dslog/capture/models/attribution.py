@@ -18,8 +18,8 @@ from dslog.compress.encoder import recompress
 from dslog.errors import CaptureError
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
+from dslog.store.catalog import Operation
 from dslog.store.lineage_store import LineageStore
-from dslog.store.records import Operation
 from dslog.types import Floats, Shape
 
 

@@ -16,7 +16,8 @@ from dslog.algebra.affine import point
 from dslog.algebra.union import restrict, unite
 from dslog.capture.numpy.view import Placement
 from dslog.capture.recorder import Node
-from dslog.cells.boxes import subtract, unpaint
+from dslog.cells.boxes import unpaint
+from dslog.cells.overlap import subtract
 from dslog.compress.encoder import encode_table
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage

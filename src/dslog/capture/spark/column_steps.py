@@ -24,8 +24,8 @@ from pyspark.sql import functions as F
 
 from dslog.capture.spark.frame import Frame
 from dslog.capture.spark.plan_reader import (
+    ColumnReads,
     Expr,
-    Reading,
     analysed,
     as_column,
     jvm_of,
@@ -42,7 +42,7 @@ from dslog.capture.spark.row_id import (
     numbered,
     visible_places,
 )
-from dslog.capture.spark.row_trace import Tap, map_rows, trace
+from dslog.capture.spark.row_trace import Tap, map_rows, trace_rows
 from dslog.capture.spark.source import fix_order, keep_in_order, with_ids
 from dslog.capture.spark.table_node import Input, Origin, TableNode
 from dslog.capture.table_product import Pairs, all_columns, picked, same_columns
@@ -63,7 +63,7 @@ class ColumnSteps(Frame):
 
     def select(self, *cols: Any) -> Self:
         """Return the given columns and expressions."""
-        items = flatten(cols)
+        items = column_list(cols)
         known = self.table.columns
         if all(isinstance(c, str) and known.count(c) == 1 for c in items):
             return self._pick("select", [known.index(str(c)) for c in items])
@@ -71,7 +71,7 @@ class ColumnSteps(Frame):
 
     def selectExpr(self, *expr: Any) -> Self:  # noqa: N802
         """Return SQL expressions."""
-        return self.compute("selectExpr", [F.expr(text) for text in flatten(expr)])
+        return self.compute("selectExpr", [F.expr(text) for text in column_list(expr)])
 
     def withColumn(self, colName: str, col: Column) -> Self:  # noqa: N802, N803
         """Add a column, or replace the one of that name."""
@@ -183,13 +183,13 @@ class ColumnSteps(Frame):
             added = {name: F.when(trail.alive, column) for name, column in added.items()}
         return self.finish(op, lambda d, extra: d.withColumns({**added, **extra}), reading)
 
-    def _must_settle(self, reading: Reading) -> bool:
+    def _must_settle(self, reading: ColumnReads) -> bool:
         """Whether a step needs numbered rows, and these are not: see ``finish``."""
         trail = self.data[1]
         needs = bool(reading.expressions) or reading.generates or not reading.deterministic
         return not trail.numbered and (needs or (trail.ends and reading.calls_python))
 
-    def finish(self, op: str, step: ExtraStep, reading: Reading) -> Self:
+    def finish(self, op: str, step: ExtraStep, reading: ColumnReads) -> Self:
         """Do a step whose expressions are safe on all rows that are there."""
         return self._read(op, step(self.data[0], {}), reading, {})
 
@@ -209,7 +209,7 @@ class ColumnSteps(Frame):
         result = frame.select(*(quoted(name) for name in names), *trail.columns)
         return self.keep_rows(op, result, names, picked(places), {})
 
-    def _read(self, op: str, result: DataFrame, reading: Reading, args: dict[str, Any]) -> Self:
+    def _read(self, op: str, result: DataFrame, reading: ColumnReads, args: dict[str, Any]) -> Self:
         names, pairs = columns_read(self.data[0], reading)
         read = Input(self.table, ((None, pairs),), exact=reading.complete)
         return self.follow(op, result, self.data[1], names, [read], args)
@@ -224,12 +224,12 @@ class ColumnSteps(Frame):
         return sorted(row[0] for row in found)
 
 
-def flatten(cols: Sequence[Any]) -> list[Any]:
+def column_list(cols: Sequence[Any]) -> list[Any]:
     """Arguments of a method that takes columns, or one list of them."""
     return list(cols[0]) if len(cols) == 1 and isinstance(cols[0], list | tuple) else list(cols)
 
 
-def columns_read(before: DataFrame, reading: Reading) -> tuple[list[str], Pairs]:
+def columns_read(before: DataFrame, reading: ColumnReads) -> tuple[list[str], Pairs]:
     """The user's columns after a step, and which of those before it they read in their own row."""
     inputs = {place: number for number, place in enumerate(visible_places(before))}
     outputs = [place for place, name in enumerate(reading.names) if not is_hidden(name)]
@@ -245,7 +245,7 @@ def columns_read(before: DataFrame, reading: Reading) -> tuple[list[str], Pairs]
     return names, pairs
 
 
-def _bare(reading: Reading) -> bool:
+def _bare(reading: ColumnReads) -> bool:
     """Whether every output column is an input column, perhaps under another name."""
     return all(
         root.kind == "Alias" and root.children[0].kind == "AttributeReference"
@@ -253,7 +253,7 @@ def _bare(reading: Reading) -> bool:
     )
 
 
-def _guard(items: Sequence[Item], reading: Reading, trail: Trail) -> list[Item] | None:
+def _guard(items: Sequence[Item], reading: ColumnReads, trail: Trail) -> list[Item] | None:
     """Compute expressions only for rows that are there; None if items and columns don't match."""
     names = [name for name in reading.names if not is_hidden(name)]
     if len(names) != len(items):
@@ -303,7 +303,7 @@ class Order:
 
 
 def windowed(
-    frame: Frame, step: ExtraStep, reading: Reading
+    frame: Frame, step: ExtraStep, reading: ColumnReads
 ) -> tuple[DataFrame, list[Input], list[str]]:
     """Do a step with window functions on a frame whose rows are numbered.
 
@@ -320,7 +320,7 @@ def windowed(
 class _Survey:
     """Finds the windows of a step, and the columns that measure them."""
 
-    def __init__(self, before: DataFrame, reading: Reading) -> None:
+    def __init__(self, before: DataFrame, reading: ColumnReads) -> None:
         self.before = before
         self.reading = reading
         self.orders: dict[str, Order] = {}
@@ -462,14 +462,14 @@ def _resolved(expression: Any, definitions: Mapping[int, Any]) -> Any:
 
 def _link(frame: Frame, result: DataFrame, order: Order) -> Input:
     """Number the rows in the order of a window, and map the result's rows to runs of them."""
-    trail, outlet = frame.data[1], frame.tracker.outlet
+    trail, part_writer = frame.data[1], frame.tracker.part_writer
     one = trail.ids[0]
     reaches = list(order.reaches.values())
     measures = [c for reach in reaches for c in (reach.end, reach.size)]
     lines = result.select(one.column, order.place, *order.parts, *measures)
     fixed, line = fix_order(lines.orderBy(*order.parts, order.place))
     sorted_rows = RowSet(line.numbering.total)
-    sorted_rows.maps["order"] = map_rows(fixed, numbered(sorted_rows, line), one, outlet)
+    sorted_rows.maps["order"] = map_rows(fixed, numbered(sorted_rows, line), one, part_writer)
     table = _table(frame, sorted_rows)
     spreads, taps = fixed, [Tap(((line.column, line.numbering),))]
     for reach in reaches:
@@ -479,7 +479,7 @@ def _link(frame: Frame, result: DataFrame, order: Order) -> Input:
             {back: place - end + size - 1, ahead: end - place, some: (size > 0).cast("long")}
         )
         taps.append(Tap(((line.column, line.numbering),), some, (back, ahead)))
-    maps = trace(spreads, trail, outlet, taps, moved=True)
+    maps = trace_rows(spreads, trail, part_writer, taps, moved=True)
     parts: list[tuple[str | None, Pairs]] = []
     rows = frame.table.rows
     for link, pairs, found in zip(
@@ -503,7 +503,7 @@ def _table(frame: Frame, rows: RowSet) -> TableNode:
 class ExpressionSteps(ColumnSteps):
     """Does what expressions ask for beyond plain computing."""
 
-    def finish(self, op: str, step: ExtraStep, reading: Reading) -> Self:
+    def finish(self, op: str, step: ExtraStep, reading: ColumnReads) -> Self:
         """Do a step; rows are numbered where its expressions need that."""
         if reading.expressions:
             return self._follow_windows(op, step, reading)
@@ -515,7 +515,7 @@ class ExpressionSteps(ColumnSteps):
             result._data = keep_in_order(frame, trail), trail  # noqa: SLF001
         return result
 
-    def _explode(self, op: str, step: ExtraStep, reading: Reading) -> Self:
+    def _explode(self, op: str, step: ExtraStep, reading: ColumnReads) -> Self:
         """Do a step that makes several rows of one, or none: its elements keep their order."""
         frame, trail = self.data
         column = fresh_column()
@@ -524,6 +524,6 @@ class ExpressionSteps(ColumnSteps):
         read = Input(self.table, (("left", pairs),), exact=reading.complete)
         return self.follow(op, result, trail.multiplied(RowSet(), column), names, [read], {})
 
-    def _follow_windows(self, op: str, step: ExtraStep, reading: Reading) -> Self:
+    def _follow_windows(self, op: str, step: ExtraStep, reading: ColumnReads) -> Self:
         result, inputs, names = windowed(self, step, reading)
         return self.follow(op, result, self.data[1], names, inputs, {})

@@ -14,8 +14,8 @@ from urllib.parse import quote
 from pyspark.sql import DataFrame
 
 from dslog.capture.spark.row_id import RowSet, Trail, numbered, present, visible
-from dslog.capture.spark.row_trace import trace
-from dslog.capture.spark.source import fix_order, in_order, kept
+from dslog.capture.spark.row_trace import trace_rows
+from dslog.capture.spark.source import fix_order, in_order, kept_frame
 from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
 from dslog.capture.table_product import Pairs
 
@@ -99,7 +99,7 @@ class Frame:
         with self.tracker.lock:
             if not self.table.recorded and not self.tracker.recorder.closed:
                 frame, trail = self.data
-                trace(frame, trail, self.tracker.outlet)
+                trace_rows(frame, trail, self.tracker.part_writer)
                 self.tracker.record(self.table)
             self._save()
             self.tracker.alive[self.name] = self
@@ -109,8 +109,8 @@ class Frame:
         frame, trail = self.data
         if self.table.recorded:
             return action(self.ordered())
-        with self.tracker.lock, kept(frame, trail) as (copy, moved):
-            trace(copy, trail, self.tracker.outlet, moved=moved)
+        with self.tracker.lock, kept_frame(frame, trail) as (copy, moved):
+            trace_rows(copy, trail, self.tracker.part_writer, moved=moved)
             self.record()
             return action(visible(in_order(present(copy, trail), trail, moved=moved)))
 
@@ -134,8 +134,8 @@ class Frame:
         with self.tracker.lock:
             frame, trail = self.data
             if not trail.numbered:
-                with kept(frame, trail) as (copy, moved):
-                    trace(copy, trail, self.tracker.outlet, moved=moved)
+                with kept_frame(frame, trail) as (copy, moved):
+                    trace_rows(copy, trail, self.tracker.part_writer, moved=moved)
                     fixed, one = fix_order(in_order(present(copy, trail), trail, moved=moved))
                 old = [i.column for i in trail.ids]
                 self._data = fixed.drop(*old), numbered(trail.rows, one)

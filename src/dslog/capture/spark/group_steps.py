@@ -21,10 +21,10 @@ from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, NumericType, StructField, StructType
 
-from dslog.capture.spark.column_steps import flatten, quoted
+from dslog.capture.spark.column_steps import column_list, quoted
 from dslog.capture.spark.frame import Data, Frame
 from dslog.capture.spark.frame_cost import FrameCost
-from dslog.capture.spark.plan_reader import Reading, read_step
+from dslog.capture.spark.plan_reader import ColumnReads, read_step
 from dslog.capture.spark.row_groups import FIRST, Grouping, Mark, compute_groups, number_groups
 from dslog.capture.spark.row_id import (
     Id,
@@ -35,7 +35,7 @@ from dslog.capture.spark.row_id import (
     numbered,
     visible_places,
 )
-from dslog.capture.spark.row_trace import Outlet, map_rows
+from dslog.capture.spark.row_trace import PartWriter, map_rows
 from dslog.capture.spark.source import fix_order, in_order, moves_rows
 from dslog.capture.spark.table_node import Input, Origin, TableNode
 from dslog.capture.table_product import RowMap, all_columns
@@ -113,21 +113,21 @@ def apply_to_groups(
     """Pass each group through a function, and make a frame of what it returns."""
     before, trail = frame.settle()
     rows = RowSet()
-    grouping = Grouping(before, trail, keys, frame.tracker.outlet)
+    grouping = Grouping(before, trail, keys, frame.tracker.part_writer)
     groups, one = compute_groups(_firsts, grouping, rows)
     table = _group_table(frame, rows)
     first, place = fresh_column("first"), fresh_column("place")
     by_group = ByGroup(func, trail.ids[0].column, first, place, arrow=op == "applyInArrow")
     wide = _wider(schema, first, place)
     made = getattr(before.groupBy(*keys), op)(by_group.as_function(_names(schema)), wide)
-    result, now = _number(made, (first, place), groups, one, frame.tracker.outlet)
+    result, now = _number(made, (first, place), groups, one, frame.tracker.part_writer)
     columns = [name for name in result.columns if not is_hidden(name)]
     read = Input(table, (("group", all_columns(len(columns), 1)),), exact=False)
     return frame.follow(op, result, now, columns, [read], {})
 
 
 def _number(
-    made: DataFrame, marks: tuple[str, str], groups: DataFrame, one: Id, outlet: Outlet
+    made: DataFrame, marks: tuple[str, str], groups: DataFrame, one: Id, part_writer: PartWriter
 ) -> tuple[DataFrame, Trail]:
     """Number the rows that groups gave, in the order of groups, and map them to groups."""
     (first, place), number = marks, fresh_column()
@@ -138,7 +138,7 @@ def _number(
     fixed, line = fix_order(joined.orderBy(number, place))
     rows = RowSet(line.numbering.total)
     now = numbered(rows, line)
-    rows.maps["group"] = map_rows(fixed, now, Id(number, one.pending), outlet)
+    rows.maps["group"] = map_rows(fixed, now, Id(number, one.pending), part_writer)
     return fixed.drop(first, place, number), now
 
 
@@ -304,7 +304,7 @@ def _aggregates(exprs: Sequence[Any]) -> list[Column]:
 def group_keys(cols: Sequence[Any], columns: Sequence[str]) -> tuple[Column, ...]:
     """Return what groupBy was given, names, columns or places from 1, as columns."""
     keys = []
-    for col in flatten(cols):
+    for col in column_list(cols):
         name = columns[col - 1] if isinstance(col, int) else col
         keys.append(F.col(name) if isinstance(name, str) else name)
     return tuple(keys)
@@ -324,8 +324,8 @@ class _Aggregation(Generic[T]):
         if not reading.tame and not parent.data[1].numbered:
             parent.settle()
         before, trail = parent.data
-        outlet, needed = parent.tracker.outlet, self._needed(reading)
-        grouping = Grouping(needed, trail, self.groups.keys, outlet, self._marks())
+        part_writer, needed = parent.tracker.part_writer, self._needed(reading)
+        grouping = Grouping(needed, trail, self.groups.keys, part_writer, self._marks())
         rows = RowSet()
 
         def aggregate(some: Grouping) -> DataFrame:
@@ -345,7 +345,7 @@ class _Aggregation(Generic[T]):
             lambda: aggregate(grouping),
         )
 
-    def _reading(self) -> Reading:
+    def _reading(self) -> ColumnReads:
         """Which columns keys and aggregates read; a pivoted column is read like a key."""
         keys = self.groups.keys
         if self.groups.pivoted is not None:
@@ -356,7 +356,7 @@ class _Aggregation(Generic[T]):
             raise CaptureError("spark.sql.retainGroupColumns is off: tracked groups need it on")
         return reading
 
-    def _needed(self, reading: Reading) -> DataFrame:
+    def _needed(self, reading: ColumnReads) -> DataFrame:
         """The rows with the columns that the groups read, and their ids."""
         frame, trail = self.groups.frame.data
         names = frame.columns
@@ -389,7 +389,7 @@ class _Aggregation(Generic[T]):
         ]
 
     def _parts(
-        self, reading: Reading, before: DataFrame
+        self, reading: ColumnReads, before: DataFrame
     ) -> tuple[tuple[str | None, frozenset[tuple[int, int]]], ...]:
         inputs = {place: number for number, place in enumerate(visible_places(before))}
         read = [{inputs[p] for p in places if p in inputs} for places in reading.columns]

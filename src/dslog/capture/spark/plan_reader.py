@@ -154,7 +154,7 @@ class Expr:
         return tuple(self.children[place] for place in self.fields[name])
 
 
-def parse(flat: Sequence[Json]) -> Expr:
+def parse_expression(flat: Sequence[Json]) -> Expr:
     """Build a tree from its nodes in pre-order."""
     nodes = iter(flat)
 
@@ -167,7 +167,7 @@ def parse(flat: Sequence[Json]) -> Expr:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ColumnReads:
     """What the output columns of a step read, by place.
 
     ``columns`` holds, per output column, the input columns that it reads in its own row;
@@ -198,7 +198,7 @@ class Reading:
         return self.deterministic and not self.calls_python
 
 
-def read_step(frame: DataFrame, step: Callable[[DataFrame], DataFrame]) -> Reading:
+def read_step(frame: DataFrame, step: Callable[[DataFrame], DataFrame]) -> ColumnReads:
     """Say what a step reads of the frame it is done to."""
     before = stand_in(frame)
     result = step(before)
@@ -207,7 +207,7 @@ def read_step(frame: DataFrame, step: Callable[[DataFrame], DataFrame]) -> Readi
     reader = _Reader(operators, {e: place for place, e in enumerate(_output_ids(before))})
     outputs = _output_ids(result)
     kinds = {e.kind for root in reader.roots for e in root.walk()}
-    return Reading(
+    return ColumnReads(
         plan=plan,
         names=tuple(result.columns),
         columns=tuple(frozenset(reader.direct(e)) for e in outputs),
@@ -246,7 +246,7 @@ class _Reader:
     def _read(self, operator: Json) -> None:
         for name in _DEFINING:
             for flat in operator.get(name, ()):
-                root = parse(flat)
+                root = parse_expression(flat)
                 self.roots.append(root)
                 if root.kind == "AttributeReference":
                     continue
@@ -254,10 +254,10 @@ class _Reader:
                 if name == "windowExpressions":
                     self.window_expressions[root.expr_id] = root.children[0]
         if _kind(operator) == "Generate":
-            generator = parse(operator["generator"])
+            generator = parse_expression(operator["generator"])
             self.roots.append(generator)
             for flat in operator["generatorOutput"]:
-                self.definitions[parse(flat).expr_id] = generator
+                self.definitions[parse_expression(flat).expr_id] = generator
 
     def direct(self, expr_id: int) -> set[int]:
         """Places of the input columns behind an attribute, windows left out."""
@@ -279,7 +279,7 @@ class _Reader:
         return self.definitions[expr_id].attributes()
 
 
-def places_read(expressions: Sequence[Expr], reading: Reading) -> frozenset[int]:
+def places_read(expressions: Sequence[Expr], reading: ColumnReads) -> frozenset[int]:
     """Places of the input columns that expressions inside a step read."""
     found: set[int] = set()
     waiting = [e for expression in expressions for e in expression.attributes()]

@@ -30,8 +30,15 @@ from dslog.capture.spark.row_id import (
     present,
 )
 from dslog.capture.spark.row_pass import has_hash, hash_of
-from dslog.capture.spark.row_trace import Outlet, Tap, ids_of_groups, most_here, trace, trace_groups
-from dslog.capture.spark.source import fix_order, kept
+from dslog.capture.spark.row_trace import (
+    PartWriter,
+    Tap,
+    ids_of_groups,
+    most_here,
+    trace_groups,
+    trace_rows,
+)
+from dslog.capture.spark.source import fix_order, kept_frame
 from dslog.capture.table_product import RowMap
 
 FIRST = f"{HIDDEN}first"
@@ -68,7 +75,7 @@ class Grouping:
     rows: DataFrame
     trail: Trail
     keys: Sequence[Column]
-    outlet: Outlet
+    part_writer: PartWriter
     marks: Sequence[Mark] = ()
     ranked: bool = False
 
@@ -121,14 +128,14 @@ def compute_groups(aggregate: Aggregate, grouping: Grouping, rows: RowSet) -> tu
     ids = _ids_if_small(grouping)
     if ids is not None:
         return _compute_beside(ids, aggregate, grouping, rows)
-    with kept(grouping.rows, trail) as (copy, moved):
+    with kept_frame(grouping.rows, trail) as (copy, moved):
         grouping = replace(grouping, rows=copy)
         fixed, one = fix_order(_sorted(aggregate(grouping), grouping))
         rows.count = one.numbering.total
         if grouping.keys:
             _link_by_keys(fixed, one, grouping, rows, moved=moved)
         else:
-            trace(copy, trail, grouping.outlet, moved=moved)
+            trace_rows(copy, trail, grouping.part_writer, moved=moved)
             rows.maps["group"] = RowMap.gather(trail.rows.counted() or 0)
     return fixed, one
 
@@ -138,14 +145,14 @@ def _ids_if_small(grouping: Grouping) -> DataFrame | None:
 
     None, too, if groups need more than the number of each row's group, or keys have no hash.
     """
-    trail, outlet = grouping.trail, grouping.outlet
-    few = trail.ids[0].numbering.total <= most_here(outlet)
+    trail, part_writer = grouping.trail, grouping.part_writer
+    few = trail.ids[0].numbering.total <= most_here(part_writer)
     if not few or not grouping.keys or grouping.marks:
         return None
     keys = grouping.rows.select(*grouping.keys).schema
     if not all(has_hash(field.dataType) for field in keys):
         return None
-    return ids_of_groups(grouping.rows, trail, outlet, hash_of(grouping.keys, trail))
+    return ids_of_groups(grouping.rows, trail, part_writer, hash_of(grouping.keys, trail))
 
 
 def _compute_beside(
@@ -153,7 +160,7 @@ def _compute_beside(
 ) -> tuple[DataFrame, Id]:
     """Compute groups while another thread has their lineage computed."""
     run = inheritable_thread_target(ids.sparkSession)(trace_groups)
-    tracing = _beside.submit(run, ids, grouping.trail, grouping.outlet)
+    tracing = _beside.submit(run, ids, grouping.trail, grouping.part_writer)
     try:
         fixed, one = fix_order(_sorted(aggregate(grouping), grouping))
     finally:
@@ -193,10 +200,9 @@ def _link_by_keys(
         cell = ((marks[mark.link], None),) if mark.link in marks else ()
         taps.append(Tap(((number, one.numbering), *cell), flag))
     links = ["group", *(mark.link for mark in grouping.marks)]
-    still = (
-        False if one.numbering.total <= FrameCost.current().broadcast_ids else None
-    )  # else only the plan can tell
-    maps = trace(joined, grouping.trail, grouping.outlet, taps, moved=moved or still)
+    few = one.numbering.total <= FrameCost.current().broadcast_ids
+    still = False if few else None  # else only the plan can tell
+    maps = trace_rows(joined, grouping.trail, grouping.part_writer, taps, moved=moved or still)
     rows.maps |= dict(zip(links, maps, strict=True))
 
 

@@ -178,7 +178,7 @@ class Id:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class RowStep:
     """A change of rows: those after it, and how many ids of the trail tell them apart."""
 
     rows: RowSet
@@ -196,7 +196,7 @@ class Trail:
 
     start: RowSet
     ids: tuple[Id, ...]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RowStep, ...] = ()
     ends: bool = False
     mixed: bool = False
 
@@ -242,13 +242,13 @@ class Trail:
     def stepped(self, rows: RowSet, *, joined: Id | None = None, ends: bool = False) -> Trail:
         """Return the trail after a step that dropped rows, or joined them with numbered ones."""
         ids = (*self.ids, joined) if joined else self.ids
-        step = Step(rows, len(ids), len(self.ids) if joined else None)
+        step = RowStep(rows, len(ids), len(self.ids) if joined else None)
         return replace(self, ids=ids, steps=(*self.steps, step), ends=self.ends or ends)
 
     def multiplied(self, rows: RowSet, column: str) -> Trail:
         """Return the trail after a step that may repeat rows, told apart by ids in a column."""
         ids = (*self.ids, Id.of(column, Numbering(())))
-        return replace(self, ids=ids, steps=(*self.steps, Step(rows, len(ids))))
+        return replace(self, ids=ids, steps=(*self.steps, RowStep(rows, len(ids))))
 
 
 def numbered(rows: RowSet, one: Id) -> Trail:

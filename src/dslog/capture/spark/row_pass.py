@@ -1,7 +1,7 @@
 """What executors do with the ids of a frame: find which rows made which, and compress that.
 
-A frame's *spine* is the chain of steps since its rows were last numbered: filters and joins. Every
-row that ever was on the spine comes by once, with one id per table it was joined from and the
+A frame's *chain* is the steps since its rows were last numbered: filters and joins. Every
+row that ever was on the chain comes by once, with one id per table it was joined from and the
 number of the step that ended it, if one did. Rows are sorted by their ids, so the rows of the
 frame after step i are the different prefixes of the ids of rows that outlived step i, in order,
 and their positions are a running count. One pass over the ids gives the row lineage of all steps.
@@ -49,7 +49,7 @@ from pyspark.sql.types import (
 from dslog.capture.spark.row_id import Numbering, Trail
 from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.lineage.table import Table, concat
-from dslog.spark.part_files import Part, dump_table, load_table, write_part
+from dslog.spark.part_files import PartFile, dump_table, load_table, write_part
 from dslog.types import I64
 
 _ANY = 1 << 40  # the size of an axis for which part files have int64 columns, whatever they hold
@@ -105,7 +105,7 @@ class Shifting:
             parts = pa.array([self._write(move).to_json() for move in moves], pa.string())
             yield pa.RecordBatch.from_arrays([batch.column(0), parts], ["place", "note"])
 
-    def _write(self, move: Move) -> Part:
+    def _write(self, move: Move) -> PartFile:
         source = Path(self.source)
         pieces = [load_table((source / name).read_bytes(), 1, move.width) for name in move.names]
         for piece in pieces:
@@ -113,7 +113,7 @@ class Shifting:
         return write(concat(pieces), Path(self.target))
 
 
-def write(table: Table, directory: Path) -> Part:
+def write(table: Table, directory: Path) -> PartFile:
     """Write a part file; all of them have columns of the same types."""
     return write_part(table, (_ANY,), (_ANY,) * table.num_in, directory)
 
@@ -150,7 +150,7 @@ PIECE, COUNT, LEAST, MOST, DISORDER, FILED = range(6)
 
 @dataclass(frozen=True)
 class StepSpec:
-    """One step of a spine: its number, and how many ids tell its rows apart.
+    """One step of a chain: its number, and how many ids tell its rows apart.
 
     ``other`` is the place of the id of the table that it joined. ``wanted`` is False when the
     step's lineage is known already.
@@ -164,7 +164,7 @@ class StepSpec:
 
 @dataclass(frozen=True)
 class TapSpec:
-    """A relation between the rows at the end of the spine and numbers that come with them.
+    """A relation between the rows at the end of the chain and numbers that come with them.
 
     ``columns`` are places of ids in the batch; ``flag`` is the place of a column that says for
     which rows it holds; ``spread`` are the places of columns that make a run of each number.
@@ -177,7 +177,7 @@ class TapSpec:
 
 
 @dataclass(frozen=True)
-class SpineSpec:
+class PassSpec:
     """What a batch holds: ``keys`` ids, perhaps the step that ended the row, then taps' columns.
 
     Relations are numbered: those of the steps in order, two for a join, then those of the taps.
@@ -194,9 +194,9 @@ class SpineSpec:
 
     @property
     def relations(self) -> list[tuple[int, int | None]]:
-        """Each relation as (place of the step that is its output or spine side, other side).
+        """Each relation as (place of the step that is its output or chain side, other side).
 
-        The other side is a place in the spine, or None when its numbers are positions already.
+        The other side is a place in the chain, or None when its numbers are positions already.
         """
         found: list[tuple[int, int | None]] = []
         for place, step in enumerate(self.steps, start=1):
@@ -219,7 +219,7 @@ class SpineSpec:
 class Pass:
     """One pass over the sorted ids of a partition."""
 
-    def __init__(self, spec: SpineSpec, part: int) -> None:
+    def __init__(self, spec: PassSpec, part: int) -> None:
         self.spec = spec
         self.part = part
         self.last = [-1] * len(spec.numberings)
@@ -355,12 +355,12 @@ def sorted_runs(blocks: Iterator[Block], keys: int) -> Iterator[Block]:
         cut = int(np.searchsorted(first, first[-1])) if (first[1:] >= first[:-1]).all() else 0
         held = [column[cut:] for column in whole]
         if cut:
-            yield sort_rows([column[:cut] for column in whole], keys)
+            yield sort_block([column[:cut] for column in whole], keys)
     if held is not None:
-        yield sort_rows(held, keys)
+        yield sort_block(held, keys)
 
 
-def sort_rows(block: Block, keys: int) -> Block:
+def sort_block(block: Block, keys: int) -> Block:
     """Sort the rows of a block by their ids, unless they are sorted."""
     tied = np.ones(len(block[0]) - 1, bool)
     for key in block[:keys]:

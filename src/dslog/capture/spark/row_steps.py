@@ -23,7 +23,7 @@ from pyspark.sql.types import DoubleType, FloatType
 from dslog.capture.spark.column_steps import quoted
 from dslog.capture.spark.frame import Data, Frame
 from dslog.capture.spark.frame_cost import FrameCost
-from dslog.capture.spark.plan_reader import analysed, parse, text_of
+from dslog.capture.spark.plan_reader import analysed, parse_expression, text_of
 from dslog.capture.spark.row_groups import FIRST, RANK, Grouping, Mark, number_groups
 from dslog.capture.spark.row_id import (
     ENDED,
@@ -143,7 +143,7 @@ def end_unless(condition: Column, trail: Trail) -> Column:
 def _nature(filtered: DataFrame) -> tuple[bool, bool]:
     """Whether a filter's condition is free of Python, and whether it is deterministic."""
     condition = analysed(filtered).condition()
-    kinds = {e.kind for e in parse(json.loads(condition.toJSON())).walk()}
+    kinds = {e.kind for e in parse_expression(json.loads(condition.toJSON())).walk()}
     tame = not any(kind.startswith("Python") or "Subquery" in kind for kind in kinds)
     return tame, bool(condition.deterministic())
 
@@ -304,7 +304,7 @@ class ArrangingSteps(Frame):
         fixed, one = fix_order(ordered)
         rows = RowSet(one.numbering.total)
         now = numbered(rows, one)
-        rows.maps["order"] = map_rows(fixed, now, trail.ids[0], self.tracker.outlet)
+        rows.maps["order"] = map_rows(fixed, now, trail.ids[0], self.tracker.part_writer)
         read = Input(self.table, (("order", same_columns(len(self.columns))),))
         result = fixed.drop(trail.ids[0].column)
         args = {"by": [c if isinstance(c, str) else text_of(c) for c in _flat(cols)]}
@@ -439,7 +439,7 @@ class DuplicateSteps(Frame):
         which = F.struct(*(F.coalesce(one.column, F.lit(LAST)) for one in trail.ids))
         marks = [Mark("first", flag=which.eqNullSafe(F.col(_WHICH)))] if rest else []
         columns_of_keys = [F.col(quoted(name)) for name in keys]
-        grouping = Grouping(frame, trail, columns_of_keys, self.tracker.outlet, marks)
+        grouping = Grouping(frame, trail, columns_of_keys, self.tracker.part_writer, marks)
 
         def aggregate(some: Grouping) -> DataFrame:
             groups = some.present.groupBy(*some.keys)

@@ -5,7 +5,7 @@ The driver's side of lineage that is too large for it: the part files that execu
 The driver sees their names, sizes and checksums. A few rows of each relation may come to it; those
 of a relation that is in part files go to one too.
 
-The driver's side of a pass over a spine: put the partitions' pieces together.
+The driver's side of a pass over a chain: put the partitions' pieces together.
 
 What comes here is compressed rows and one count per partition and step. Executors number rows
 within their partition; the counts say how far each partition's numbers have to be shifted. Rows
@@ -47,37 +47,36 @@ from dslog.capture.spark.row_pass import (
     Block,
     Move,
     Pass,
+    PassSpec,
     Shifting,
     Spill,
-    SpineSpec,
     StepSpec,
     TapSpec,
     columns_of,
     compress_function,
     number,
     shift,
-    sort_rows,
+    sort_block,
     write,
 )
 from dslog.capture.spark.source import moves_rows, spread_in_order
-from dslog.capture.table_product import Part as Product
-from dslog.capture.table_product import RowMap, multiply
+from dslog.capture.table_product import RowMap, TableProduct, unite_products
 from dslog.compress.provrc import provrc_ranges
 from dslog.lineage.codec import column_names
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.packed import pack
 from dslog.lineage.table import Table, concat
 from dslog.spark.job import cores
-from dslog.spark.part_files import Part, load_table
+from dslog.spark.part_files import PartFile, load_table
+from dslog.store.catalog import Body, FileRecord
 from dslog.store.files import Files
-from dslog.store.records import Body, FileRecord
 from dslog.types import I64, Shape
 
 _NOTES = "place int, note string"
 
 
 @dataclass(frozen=True)
-class Outlet:
+class PartWriter:
     """The files of a store, and how many compressed rows of a relation may come to the driver."""
 
     files: Files
@@ -98,14 +97,14 @@ class Outlet:
         spill: Spill,
         moves: Mapping[int, Sequence[Move]],
         loose: Mapping[int, Sequence[Table]],
-    ) -> dict[int, tuple[Part, ...]]:
+    ) -> dict[int, tuple[PartFile, ...]]:
         """Have scratch files shifted into part files, by relation; rows on the driver too."""
         if not moves:
             return {}
         directory = self.files.root.absolute() / uuid4().hex
         directory.mkdir(parents=True)
         asked = [(number, move) for number, some in moves.items() for move in some]
-        found: dict[int, tuple[Part, ...]] = {}
+        found: dict[int, tuple[PartFile, ...]] = {}
         try:
             parts = self._shift(session, Shifting(spill.directory, str(directory)), asked)
             for number in moves:
@@ -120,7 +119,7 @@ class Outlet:
 
     def _shift(
         self, session: SparkSession, job: Shifting, asked: Sequence[tuple[int, Move]]
-    ) -> list[Part]:
+    ) -> list[PartFile]:
         """Run the second job, a task for every part file or a few."""
         rows = [(place, move.to_json()) for place, (_, move) in enumerate(asked)]
         tasks = min(len(rows), FrameCost.current().tasks_per_core * cores(session))
@@ -129,14 +128,19 @@ class Outlet:
         )
         notes = spread.mapInArrow(job, _NOTES).toArrow()
         found = sorted(zip(*(c.to_pylist() for c in notes.columns), strict=True))
-        return [Part.from_json(note) for _, note in found]
+        return [PartFile.from_json(note) for _, note in found]
 
 
 def store_products(
-    out_shape: Shape, in_shape: Shape, products: Sequence[Product], files: Files, *, exact: bool
+    out_shape: Shape,
+    in_shape: Shape,
+    products: Sequence[TableProduct],
+    files: Files,
+    *,
+    exact: bool,
 ) -> Lineage | Body:
     """Return the lineage of products, or its stored form if some of it is in part files."""
-    lineage = multiply(out_shape, in_shape, products, exact=exact)
+    lineage = unite_products(out_shape, in_shape, products, exact=exact)
     large = {id(p.rows.table): p.rows.parts for p in products if p.rows.parts}
     if not large:
         return lineage
@@ -160,7 +164,7 @@ def store_products(
 
 
 def _item(
-    parts: Sequence[Part], placeholder: dict[str, object], blob: int, width: int
+    parts: Sequence[PartFile], placeholder: dict[str, object], blob: int, width: int
 ) -> dict[str, object]:
     """The header of a factor whose rows are in part files."""
     levels = parts[0].levels
@@ -180,8 +184,8 @@ class OutOfOrderError(Exception):
 
 
 @dataclass(frozen=True)
-class Gathered:
-    """Rows after each step of a spine, and the row map of each relation that was wanted.
+class PassResult:
+    """Rows after each step of a chain, and the row map of each relation that was wanted.
 
     ``groups`` says how many groups the rows are in, and which each is in, if that was wanted.
     """
@@ -191,13 +195,13 @@ class Gathered:
     groups: tuple[int, RowMap] | None = None
 
 
-def gather(frame: DataFrame, spec: SpineSpec, outlet: Outlet) -> Gathered:
+def run_pass(frame: DataFrame, spec: PassSpec, part_writer: PartWriter) -> PassResult:
     """Run a pass over a frame of ids whose partitions are sorted, and follow each other."""
-    with outlet.spilling(len(spec.numberings[0].counts)) as spill:
+    with part_writer.spilling(len(spec.numberings[0].counts)) as spill:
         pieces = frame.mapInArrow(replace(spec, spill=spill), PIECES).toArrow()
         counts = _counts(pieces, len(spec.steps))
         loose, moves = _sort_out(pieces, spec, np.cumsum(counts, axis=0) - counts)
-        filed = outlet.collect(frame.sparkSession, spill, moves, loose)
+        filed = part_writer.collect(frame.sparkSession, spill, moves, loose)
         maps: dict[int, RowMap] = {}
         for number, width in wanted(spec).items():
             forward = spec.is_tap(number)
@@ -205,11 +209,11 @@ def gather(frame: DataFrame, spec: SpineSpec, outlet: Outlet) -> Gathered:
                 maps[number] = RowMap.in_files(filed[number], width, forward=forward)
             else:
                 maps[number] = RowMap(_join(loose.get(number, []), width), forward)
-    return Gathered(tuple(counts.sum(axis=0).tolist()), maps)
+    return PassResult(tuple(counts.sum(axis=0).tolist()), maps)
 
 
 def _sort_out(
-    pieces: pa.Table, spec: SpineSpec, offsets: I64
+    pieces: pa.Table, spec: PassSpec, offsets: I64
 ) -> tuple[dict[int, list[Table]], dict[int, list[Move]]]:
     """Return the tables that came, shifted, and what is to be done with those that did not."""
     loose: dict[int, list[Table]] = {}
@@ -268,7 +272,7 @@ def _counts(pieces: pa.Table, steps: int) -> I64:
     return counts
 
 
-def wanted(spec: SpineSpec) -> dict[int, int]:
+def wanted(spec: PassSpec) -> dict[int, int]:
     """Relations that are not known yet, and how many numbers each has on its right side."""
     found: dict[int, int] = {}
     place = 0
@@ -294,10 +298,10 @@ def _join(tables: Sequence[Table], width: int) -> Table:
     return table.take(np.argsort(table.out_lo[:, 0], kind="stable"))
 
 
-class Nearby(Pass):
+class PassHere(Pass):
     """A pass over all rows at once, which keeps what it finds."""
 
-    def __init__(self, spec: SpineSpec) -> None:
+    def __init__(self, spec: PassSpec) -> None:
         super().__init__(spec, 0)
         self.tables: dict[int, Table] = {}
 
@@ -307,20 +311,20 @@ class Nearby(Pass):
         return iter(())
 
 
-def most_here(outlet: Outlet) -> int:
+def most_here(part_writer: PartWriter) -> int:
     """Rows of a table up to which the pass over its ids is done by the driver."""
-    return min(outlet.rows, FrameCost.current().small_rows)
+    return min(part_writer.rows, FrameCost.current().small_rows)
 
 
-def few_of(frame: DataFrame, spec: SpineSpec, most: int) -> DataFrame:
+def few_of(frame: DataFrame, spec: PassSpec, most: int) -> DataFrame:
     """Leave out rows of partitions that have more than their share of ``most``; say which it is."""
     placed = frame.select("*", F.spark_partition_id())
     return first_of_each_partition(placed, _share(spec, most) + 1)
 
 
-def gather_nearby(
-    few: DataFrame, spec: SpineSpec, most: int, *, grouped: bool = False
-) -> Gathered | None:
+def run_pass_here(
+    few: DataFrame, spec: PassSpec, most: int, *, grouped: bool = False
+) -> PassResult | None:
     """Do the pass over what ``few_of`` left of a frame of ids.
 
     ``grouped`` says that a last column is the same for rows of a group. Returns None if rows were
@@ -328,11 +332,11 @@ def gather_nearby(
     """
     rows = few.toArrow()
     block = columns_of(rows.combine_chunks().to_batches()[0]) if rows.num_rows else []
-    here = Nearby(spec)
+    here = PassHere(spec)
     if block:
         if np.bincount(block.pop()).max() > _share(spec, most):
             return None
-        block = sort_rows(block, len(spec.numberings))
+        block = sort_block(block, len(spec.numberings))
         for _ in here.block(block):
             pass
     empty = {place: Table.empty(1, width) for place, width in wanted(spec).items()}
@@ -340,14 +344,14 @@ def gather_nearby(
         place: RowMap(here.tables.get(place, table), spec.is_tap(place))
         for place, table in empty.items()
     }
-    return Gathered(tuple(here.done), maps, _groups(block, spec) if grouped else None)
+    return PassResult(tuple(here.done), maps, _groups(block, spec) if grouped else None)
 
 
-def _share(spec: SpineSpec, most: int) -> int:
+def _share(spec: PassSpec, most: int) -> int:
     return most // max(len(spec.numberings[0].counts), 1)
 
 
-def _groups(block: Block, spec: SpineSpec) -> tuple[int, RowMap]:
+def _groups(block: Block, spec: PassSpec) -> tuple[int, RowMap]:
     """Number the groups, and map the rows that are there to them."""
     if not block:
         return 0, RowMap(Table.empty(1, 1), forward=True)
@@ -378,50 +382,54 @@ class Tap:
         return [*(name for name, _ in self.columns), *flag, *(self.spread or ())]
 
 
-def trace(
+def trace_rows(
     frame: DataFrame,
     trail: Trail,
-    outlet: Outlet,
+    part_writer: PartWriter,
     taps: Sequence[Tap] = (),
     *,
     moved: bool | None = None,
 ) -> list[RowMap]:
     """Fill in what is not known of the trail's rows, and return a map for every tap.
 
-    What is too large for the driver goes to the outlet. ``moved`` says whether the rows are out of
+    What is too large for the driver goes to part files. ``moved`` says whether the rows are out of
     order; without it Spark's plan is asked.
     """
     if not taps and all(step.rows.known for step in trail.steps):
         return []
     spec, columns = _specify(trail, taps)
-    gathered = _run(frame.select(*columns), trail, spec, outlet, moved)
+    gathered = _run(frame.select(*columns), trail, spec, part_writer, moved)
     relation = _fill(trail, gathered)
     return [gathered.maps[relation + n] for n in range(len(taps))]
 
 
-def ids_of_groups(frame: DataFrame, trail: Trail, outlet: Outlet, same: Column) -> DataFrame | None:
+def ids_of_groups(
+    frame: DataFrame, trail: Trail, part_writer: PartWriter, same: Column
+) -> DataFrame | None:
     """Return what ``trace_groups`` reads of a DataFrame; None if its rows are out of order.
 
     ``same`` is a number that the rows of a group share.
     """
     spec, columns = _specify(trail, ())
-    ids = few_of(frame.select(*columns, same), spec, most_here(outlet))
+    ids = few_of(frame.select(*columns, same), spec, most_here(part_writer))
     return None if moves_rows(ids, trail) else ids
 
 
-def trace_groups(ids: DataFrame, trail: Trail, outlet: Outlet) -> tuple[int, RowMap] | None:
+def trace_groups(
+    ids: DataFrame, trail: Trail, part_writer: PartWriter
+) -> tuple[int, RowMap] | None:
     """Fill in what is not known of the trail's rows, and number groups by their first rows.
 
     Returns how many groups there are and the group of each row; None if rows are too many.
     """
-    gathered = gather_nearby(ids, _specify(trail, ())[0], most_here(outlet), grouped=True)
+    gathered = run_pass_here(ids, _specify(trail, ())[0], most_here(part_writer), grouped=True)
     if gathered is None:
         return None
     _fill(trail, gathered)
     return gathered.groups
 
 
-def _fill(trail: Trail, gathered: Gathered) -> int:
+def _fill(trail: Trail, gathered: PassResult) -> int:
     """Tell the steps of a trail what was found; return how many relations that was."""
     relation = 0
     for step, count in zip(trail.steps, gathered.counts, strict=True):
@@ -434,13 +442,13 @@ def _fill(trail: Trail, gathered: Gathered) -> int:
     return relation
 
 
-def map_rows(frame: DataFrame, trail: Trail, one: Id, outlet: Outlet) -> RowMap:
+def map_rows(frame: DataFrame, trail: Trail, one: Id, part_writer: PartWriter) -> RowMap:
     """Map the rows of a DataFrame to those of another that a column of ids names."""
-    found = trace(frame, trail, outlet, [Tap(((one.column, one.numbering),))])[0]
+    found = trace_rows(frame, trail, part_writer, [Tap(((one.column, one.numbering),))])[0]
     return replace(found, forward=False)
 
 
-def _specify(trail: Trail, taps: Sequence[Tap]) -> tuple[SpineSpec, list[str]]:
+def _specify(trail: Trail, taps: Sequence[Tap]) -> tuple[PassSpec, list[str]]:
     columns = list(trail.columns)
     for tap in taps:
         columns += tap.names
@@ -459,18 +467,18 @@ def _specify(trail: Trail, taps: Sequence[Tap]) -> tuple[SpineSpec, list[str]]:
         for tap in taps
     ]
     numberings = tuple(one.numbering for one in trail.ids)
-    return SpineSpec(numberings, tuple(steps), trail.ends, tuple(specs)), columns
+    return PassSpec(numberings, tuple(steps), trail.ends, tuple(specs)), columns
 
 
 def _run(
-    ids: DataFrame, trail: Trail, spec: SpineSpec, outlet: Outlet, moved: bool | None
-) -> Gathered:
-    small = not moved and trail.ids[0].numbering.total <= most_here(outlet)
-    few = few_of(ids, spec, most_here(outlet)) if small else ids
+    ids: DataFrame, trail: Trail, spec: PassSpec, part_writer: PartWriter, moved: bool | None
+) -> PassResult:
+    small = not moved and trail.ids[0].numbering.total <= most_here(part_writer)
+    few = few_of(ids, spec, most_here(part_writer)) if small else ids
     if not (moves_rows(few, trail) if moved is None else moved):
-        gathered = gather_nearby(few, spec, most_here(outlet)) if small else None
+        gathered = run_pass_here(few, spec, most_here(part_writer)) if small else None
         if gathered is not None:
             return gathered
         with suppress(OutOfOrderError):
-            return gather(ids, replace(spec, ordered=len(trail.ids) == 1), outlet)
-    return gather(spread_in_order(ids, trail), spec, outlet)
+            return run_pass(ids, replace(spec, ordered=len(trail.ids) == 1), part_writer)
+    return run_pass(spread_in_order(ids, trail), spec, part_writer)

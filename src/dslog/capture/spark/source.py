@@ -36,7 +36,7 @@ _LOCAL = re.compile(r"^file:/+")
 
 
 @dataclass(frozen=True)
-class Slice:
+class FileSlice:
     """The bytes of a file that a partition reads."""
 
     part: int
@@ -53,7 +53,7 @@ def rows_by_footers(frame: DataFrame) -> tuple[int, ...] | None:
     if len(partitions) > FrameCost.current().footers:
         return None
     slices = list(_slices(partitions))
-    files: dict[str, list[Slice]] = {}
+    files: dict[str, list[FileSlice]] = {}
     for one in slices:
         files.setdefault(one.path, []).append(one)
     if len(files) > FrameCost.current().footers or not all(_LOCAL.match(path) for path in files):
@@ -72,17 +72,17 @@ class _UncertainError(Exception):
     """The footers do not tell for sure which partition reads a row group."""
 
 
-def _slices(partitions: Any) -> Iterator[Slice]:
+def _slices(partitions: Any) -> Iterator[FileSlice]:
     for part, partition in enumerate(partitions):
         for file in partition.files():
-            yield Slice(part, file.filePath().urlEncoded(), file.start(), file.length())
+            yield FileSlice(part, file.filePath().urlEncoded(), file.start(), file.length())
 
 
 def _local(path: str) -> str:
     return unquote(_LOCAL.sub("/", path))
 
 
-def _shared_out(footer: pq.FileMetaData, slices: list[Slice]) -> Iterator[tuple[int, int]]:
+def _shared_out(footer: pq.FileMetaData, slices: list[FileSlice]) -> Iterator[tuple[int, int]]:
     """Give the rows of each row group to the partition that reads its middle."""
     ordered = sorted(slices, key=lambda one: one.begin)
     begins = [one.begin for one in ordered]
@@ -164,7 +164,7 @@ def keep_in_order(frame: DataFrame, trail: Trail) -> DataFrame:
 
 
 @contextmanager
-def kept(frame: DataFrame, trail: Trail) -> Iterator[tuple[DataFrame, bool]]:
+def kept_frame(frame: DataFrame, trail: Trail) -> Iterator[tuple[DataFrame, bool]]:
     """Keep what a DataFrame gives while several jobs read it, if computing it again is work.
 
     Gives the DataFrame to read, and whether its rows are out of order. Joins with a small table

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from dslog.capture.recorder import Node, Step, StoreRecorder
 from dslog.capture.spark.row_id import RowSet
-from dslog.capture.spark.row_trace import Outlet, store_products
-from dslog.capture.table_product import Pairs, Part, RowMap
+from dslog.capture.spark.row_trace import PartWriter, store_products
+from dslog.capture.table_product import Pairs, RowMap, TableProduct
 from dslog.config import Config
 from dslog.errors import CaptureError
 from dslog.lineage.lineage import Lineage
-from dslog.store.records import Body
+from dslog.store.catalog import Body
 
 if TYPE_CHECKING:
     from dslog.capture.spark.frame import Frame
@@ -69,7 +69,7 @@ class Tracker:
     def __init__(self, recorder: StoreRecorder, values: Path | None = None) -> None:
         self.recorder = recorder
         self.values = values
-        self.outlet = Outlet(recorder.files, Config.from_environment().collect_rows)
+        self.part_writer = PartWriter(recorder.files, Config.from_environment().collect_rows)
         self.lock = threading.RLock()
         self._due: weakref.WeakSet[Frame] = weakref.WeakSet()
         self._held: list[Frame] = []
@@ -162,7 +162,7 @@ class Tracker:
         for one in inputs:
             for link, columns in one.parts:
                 rows = RowMap.run(table.shape[0]) if link is None else table.rows.maps[link]
-                parts.append(Part(rows, columns))
+                parts.append(TableProduct(rows, columns))
         exact = all(one.exact for one in inputs)
-        files = self.outlet.files
+        files = self.part_writer.files
         return store_products(table.shape, inputs[0].table.shape, parts, files, exact=exact)

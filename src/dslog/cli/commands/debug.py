@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
@@ -12,6 +12,9 @@ from rich.text import Text
 from dslog.cli.command import DEBUG, command
 from dslog.cli.options import Engine, EngineOption, StorePath, open_existing
 from dslog.cli.printer import Report
+
+if TYPE_CHECKING:
+    from dslog.questions.reach import Outcome
 
 PLACE = 35
 commands = typer.Typer()
@@ -28,30 +31,22 @@ Cells = Annotated[
 ]
 
 
-class Finding(Protocol):
-    """What a verb gives: text for people and values for programs."""
-
-    def to_dict(self) -> dict[str, object]:
-        """Return plain dicts, lists, strings and numbers, ready for JSON."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class Found(Report):
-    """A verb's answer, printed as it prints itself."""
+class Printed(Report):
+    """What a question found, printed as it prints itself."""
 
-    finding: Finding
+    found: "Outcome"
 
     def text(self) -> Iterator[RenderableType]:
         """Give the first line in bold, then the rest."""
-        head, _, rest = str(self.finding).partition("\n")
+        head, _, rest = str(self.found).partition("\n")
         yield Text(head, style="bold")
         if rest:
             yield Text(rest)
 
     def data(self) -> Mapping[str, object]:
         """Give the same as JSON values."""
-        return self.finding.to_dict()
+        return self.found.to_dict()
 
 
 @command(
@@ -67,7 +62,7 @@ def why(
 ) -> Report:
     """Say what made cells: the cells of every array behind them, with values where kept."""
     with open_existing(store) as opened:
-        return Found(opened.why(array, cells, engine=engine.value))
+        return Printed(opened.why(array, cells, engine=engine.value))
 
 
 @command(commands, panel=DEBUG, examples=("dslog impact lineage.dslog image --cells '0, 1'",))
@@ -76,7 +71,7 @@ def impact(
 ) -> Report:
     """Say what cells touched: the cells of every array made with them."""
     with open_existing(store) as opened:
-        return Found(opened.impact(array, cells, engine=engine.value))
+        return Printed(opened.impact(array, cells, engine=engine.value))
 
 
 @command(commands, panel=DEBUG, examples=("dslog dropped lineage.dslog orders 17",))
@@ -94,7 +89,7 @@ def dropped(
     An operation drops cells of an array when it takes others of that array, but none of these.
     """
     with open_existing(store) as opened:
-        return Found(opened.dropped(array, row, engine=engine.value))
+        return Printed(opened.dropped(array, row, engine=engine.value))
 
 
 @command(
@@ -106,7 +101,7 @@ def first_nan(store: StorePath, array: Array, *, engine: EngineOption = Engine.A
     This needs values: track with keep_values=True. Arrays without values are looked through.
     """
     with open_existing(store) as opened:
-        return Found(opened.first_nan(array, engine=engine.value))
+        return Printed(opened.first_nan(array, engine=engine.value))
 
 
 @command(commands, panel=DEBUG, examples=("dslog diff monday.dslog tuesday.dslog",))
@@ -116,4 +111,4 @@ def diff(
 ) -> Report:
     """Say which operations and which lineage changed from one run to another."""
     with open_existing(store) as before, open_existing(other) as after:
-        return Found(before.diff(before, after))
+        return Printed(before.diff(before, after))

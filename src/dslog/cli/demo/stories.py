@@ -139,11 +139,11 @@ def run_flights(store: "Store", scratch: Path, say: Callable[[str], None]) -> tu
     """Average delays per airline and month on Spark, tracked, and ask."""
     from pyspark.sql import functions as F
 
-    from dslog.spark.session import spark
-
     flights = load_flights()
     say("flights: starting Spark in this machine ...")
-    session = spark(None)
+    from dslog.spark.session import get_session
+
+    session = get_session(None)
     say(f"flights: drop, join, group and sort {len(flights):,} rows on Spark, tracked ...")
     begun = perf_counter()
     flights.to_parquet(scratch / "flights.parquet")

@@ -1,7 +1,7 @@
 """Look at what a store holds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import prod
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +12,13 @@ from rich.text import Text
 from dslog.cells.text import counted, shape_text
 from dslog.cli.command import LOOK, command
 from dslog.cli.options import Limit, StorePath, limited, open_existing
-from dslog.cli.printer import Report, indented, listing, more_text, size_text
+from dslog.cli.printer import Report, Told, facts, indented, listing, more_text, size_text
 from dslog.errors import NotFoundError, did_you_mean
 from dslog.store.arguments import call_text
 
 if TYPE_CHECKING:
     from dslog.capture.store import Store
-    from dslog.store.records import ArrayInfo, LineageInfo, Operation
+    from dslog.store.catalog import ArrayInfo, LineageInfo, Operation
 
 PLACE = 20
 commands = typer.Typer()
@@ -60,66 +60,12 @@ class Contents(Report):
             "arrays": [
                 {"name": array.name, "shape": list(array.shape)} for array in self.arrays[:shown]
             ],
-            "operations": [operation_data(operation) for operation in self.operations],
-            "lineages": [lineage_data(lineage) for lineage in self.lineages],
+            "operations": [_operation_data(operation) for operation in self.operations],
+            "lineages": [_lineage_data(lineage) for lineage in self.lineages],
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Portrait(Report):
-    """One array: how it was made, what was made of it, and its lineage in words."""
-
-    array: "ArrayInfo"
-    made_by: Sequence["Operation"]
-    used_by: Sequence["Operation"]
-    lineages: Sequence["LineageInfo"]
-    formulas: Sequence[str]
-
-    def text(self) -> Iterator[RenderableType]:
-        """Give the array, its neighbours, and what its rows mean."""
-        shape = self.array.shape
-        cells = counted(prod(shape), "cell")
-        known = f"{shape_text(shape)}, {cells}" if len(shape) > 1 else cells
-        yield Text(f"{self.array.name}: {known}", style="bold")
-        if not self.made_by and not self.lineages:
-            yield indented("given: nothing in the store made it")
-        for heading, operations in (("made by", self.made_by), ("used by", self.used_by)):
-            for operation in operations:
-                yield indented(f"{heading} {_operation_text(operation)}")
-        yield from _lineage_text(self.lineages, self.formulas)
-
-    def data(self) -> Mapping[str, object]:
-        """Give the same as JSON values."""
-        return {
-            "name": self.array.name,
-            "shape": list(self.array.shape),
-            "made_by": [operation_data(operation) for operation in self.made_by],
-            "used_by": [operation_data(operation) for operation in self.used_by],
-            "lineages": _with_formulas(self.lineages, self.formulas),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Between(Report):
-    """The lineage of one pair of arrays."""
-
-    lineages: Sequence["LineageInfo"]
-    formulas: Sequence[str]
-
-    def text(self) -> Iterator[RenderableType]:
-        """Say what the rows mean."""
-        return _lineage_text(self.lineages, self.formulas)
-
-    def data(self) -> Mapping[str, object]:
-        """Give the same as JSON values."""
-        return {"lineages": _with_formulas(self.lineages, self.formulas)}
-
-
-@command(
-    commands,
-    panel=LOOK,
-    examples=("dslog ls lineage.dslog", "dslog ls lineage.dslog --json"),
-)
+@command(commands, panel=LOOK, examples=("dslog ls lineage.dslog", "dslog ls lineage.dslog --json"))
 def ls(store: StorePath, *, limit: Limit = None) -> Report:
     """List the arrays of a store and how each was made."""
     with open_existing(store) as opened:
@@ -150,27 +96,41 @@ def show(
     cells that made it; intervals include both ends.
     """
     with open_existing(store) as opened:
-        if in_ is not None:
-            return Between(*_read(opened, array, in_))
-        return _portrait(opened, array)
+        if in_ is None:
+            return _portrait(opened, array)
+        pair = _read(opened, array, in_)
+    return Told([*_lineage_text(*pair)], {"lineages": _with_formulas(*pair)})
 
 
-def operation_data(operation: "Operation") -> dict[str, object]:
-    """Return an operation as JSON values."""
-    return {
-        "id": operation.id,
-        "name": operation.name,
-        "inputs": list(operation.inputs),
-        "outputs": list(operation.outputs),
-        "args": dict(operation.args),
-        "reused": operation.reused,
-        "exact": operation.exact,
-        "created": operation.created.isoformat(),
+@command(commands, panel=LOOK, examples=("dslog stats lineage.dslog",))
+def stats(store: StorePath) -> Report:
+    """Count what a store holds, and what it takes on disk."""
+    with open_existing(store) as opened:
+        found = opened.stats()
+    count = {key: value for key, value in found.items() if isinstance(value, int)}
+    lines = {
+        "store": str(found["path"]),
+        "arrays": f"{count['arrays']:,}",
+        "operations": f"{count['operations']:,}, of which "
+        f"{count['reused_operations']:,} reused earlier lineage",
+        "lineages": f"{count['lineages']:,}, of which "
+        f"{counted(count['superset_lineages'], 'superset')}; "
+        f"{count['stored_lineages']:,} different ones stored",
+        "compressed rows": f"{count['rows']:,}",
+        "lineage": f"{size_text(count['lineage_bytes'])}, of which "
+        f"{size_text(count['file_bytes'])} in {counted(count['files'], 'file')}",
+        "on disk": f"{size_text(count['store_bytes'])} with the catalog",
     }
+    return Told([facts(lines)], found)
 
 
-def lineage_data(info: "LineageInfo") -> dict[str, object]:
-    """Return a lineage's size and place as JSON values."""
+def _operation_data(operation: "Operation") -> dict[str, object]:
+    values = {**asdict(operation), "created": operation.created.isoformat()}
+    del values["predicted"]
+    return values
+
+
+def _lineage_data(info: "LineageInfo") -> dict[str, object]:
     return {
         "out": info.out,
         "in": info.in_,
@@ -182,21 +142,34 @@ def lineage_data(info: "LineageInfo") -> dict[str, object]:
     }
 
 
-def _portrait(store: "Store", name: str) -> Portrait:
+def _portrait(store: "Store", name: str) -> Report:
+    """One array: how it was made, what was made of it, and its lineage in words."""
     arrays = {array.name: array for array in store.arrays()}
     if name not in arrays:
         hint = did_you_mean(name, arrays) or " 'dslog ls' lists the arrays."
         raise NotFoundError(f"there is no array {name!r} in the store.{hint}")
-    operations = store.operations()
-    inputs = list(dict.fromkeys(info.in_ for info in store.lineages() if info.out == name))
+    shape, operations = arrays[name].shape, store.operations()
+    made_by = [operation for operation in operations if name in operation.outputs]
+    used_by = [operation for operation in operations if name in operation.inputs]
+    inputs = dict.fromkeys(info.in_ for info in store.lineages() if info.out == name)
     pairs = [_read(store, name, in_) for in_ in inputs]
-    return Portrait(
-        array=arrays[name],
-        made_by=[operation for operation in operations if name in operation.outputs],
-        used_by=[operation for operation in operations if name in operation.inputs],
-        lineages=[info for infos, _ in pairs for info in infos],
-        formulas=[formula for _, formulas in pairs for formula in formulas],
-    )
+    lineages = [info for infos, _ in pairs for info in infos]
+    formulas = [formula for _, formulas in pairs for formula in formulas]
+    cells = counted(prod(shape), "cell")
+    known = f"{shape_text(shape)}, {cells}" if len(shape) > 1 else cells
+    lines = [Text(f"{name}: {known}", style="bold")]
+    if not made_by and not lineages:
+        lines.append(indented("given: nothing in the store made it"))
+    lines += [indented(f"made by {_operation_text(operation)}") for operation in made_by]
+    lines += [indented(f"used by {_operation_text(operation)}") for operation in used_by]
+    data = {
+        "name": name,
+        "shape": list(shape),
+        "made_by": [_operation_data(operation) for operation in made_by],
+        "used_by": [_operation_data(operation) for operation in used_by],
+        "lineages": _with_formulas(lineages, formulas),
+    }
+    return Told([*lines, *_lineage_text(lineages, formulas)], data)
 
 
 def _read(store: "Store", out: str, in_: str) -> tuple[list["LineageInfo"], list[str]]:
@@ -223,24 +196,17 @@ def _call_of(operation: "Operation") -> str:
     text = call_text(operation.name, operation.args)
     if operation.inputs:
         text += f" of {', '.join(operation.inputs)}"
-    return text if operation.exact else f"{text} ({label_of(operation)})"
-
-
-def label_of(operation: "Operation") -> str:
-    """Return what the lineage of an operation is, if it is not exact."""
-    return "estimate" if operation.args.get("estimate") is True else "superset"
+    label = "estimate" if operation.args.get("estimate") is True else "superset"
+    return text if operation.exact else f"{text} ({label})"
 
 
 def _operation_text(operation: "Operation") -> str:
-    text = (
-        f"{_call_of(operation)}: operation {operation.id}, {operation.created:%Y-%m-%d %H:%M} UTC"
-    )
+    text = f"{_call_of(operation)}: operation {operation.id}, "
+    text += f"{operation.created:%Y-%m-%d %H:%M} UTC"
     return f"{text}, reused by {operation.reused}" if operation.reused else text
 
 
-def _lineage_text(
-    lineages: Sequence["LineageInfo"], formulas: Sequence[str]
-) -> Iterator[RenderableType]:
+def _lineage_text(lineages: Sequence["LineageInfo"], formulas: Sequence[str]) -> Iterator[Text]:
     for info, formula in zip(lineages, formulas, strict=True):
         head = Text(f"{info.out} <- {info.in_}", style="bold")
         head.append(
@@ -256,6 +222,6 @@ def _with_formulas(
     lineages: Sequence["LineageInfo"], formulas: Sequence[str]
 ) -> list[dict[str, object]]:
     return [
-        {**lineage_data(info), "formula": formula.splitlines()}
+        {**_lineage_data(info), "formula": formula.splitlines()}
         for info, formula in zip(lineages, formulas, strict=True)
     ]

@@ -1,18 +1,14 @@
 """Make a store and fill it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import RenderableType
-from rich.text import Text
 
 from dslog.cells.text import counted
 from dslog.cli.command import MAKE, command
 from dslog.cli.options import Engine, EngineOption, StorePath, open_existing
-from dslog.cli.printer import Report, size_text
+from dslog.cli.printer import Report, Told, size_text
 from dslog.errors import NotFoundError, did_you_mean
 
 if TYPE_CHECKING:
@@ -20,56 +16,6 @@ if TYPE_CHECKING:
 
 PLACE = 10
 commands = typer.Typer()
-
-
-@dataclass(frozen=True, slots=True)
-class Made(Report):
-    """A store that is there now."""
-
-    path: Path
-    created: bool
-
-    def text(self) -> Iterator[RenderableType]:
-        """Say what was done."""
-        done = "made an empty store" if self.created else "there is a store already"
-        yield Text(f"{done} at {self.path}")
-
-    def data(self) -> Mapping[str, object]:
-        """Give the path, and whether it is new."""
-        return {"path": str(self.path), "created": self.created}
-
-
-@dataclass(frozen=True, slots=True)
-class Ingested(Report):
-    """Lineage that was stored."""
-
-    out: str
-    in_: str
-    source: Path
-    source_bytes: int
-    num_rows: int
-    nbytes: int
-    where: str
-
-    def text(self) -> Iterator[RenderableType]:
-        """Say what was stored, beside what was read."""
-        yield Text(
-            f"{self.out} <- {self.in_}: {counted(self.num_rows, 'compressed row')}, "
-            f"{size_text(self.nbytes)} in the {self.where}; "
-            f"{self.source} has {size_text(self.source_bytes)}"
-        )
-
-    def data(self) -> Mapping[str, object]:
-        """Give the sizes."""
-        return {
-            "out": self.out,
-            "in": self.in_,
-            "source": str(self.source),
-            "source_bytes": self.source_bytes,
-            "rows": self.num_rows,
-            "bytes": self.nbytes,
-            "where": self.where,
-        }
 
 
 @command(commands, panel=MAKE, examples=("dslog init lineage.dslog",))
@@ -82,11 +28,12 @@ def init(
     is a store already, nothing changes.
     """
     from dslog.capture.store import open_store
-    from dslog.store.location import CATALOG
+    from dslog.store.files import CATALOG
 
     created = not (store / CATALOG).exists()
     open_store(store).close()
-    return Made(store, created)
+    done = "made an empty store" if created else "there is a store already"
+    return Told([f"{done} at {store}"], {"path": str(store), "created": created})
 
 
 @command(
@@ -109,8 +56,7 @@ def ingest(
         typer.Option(help="The output's shape, such as 3,2; needed if it is new.", metavar="SHAPE"),
     ] = None,
     in_shape: Annotated[
-        str | None,
-        typer.Option(help="The input's shape; needed if it is new.", metavar="SHAPE"),
+        str | None, typer.Option(help="The input's shape; needed if it is new.", metavar="SHAPE")
     ] = None,
     engine: EngineOption = Engine.AUTO,
 ) -> Report:
@@ -123,7 +69,21 @@ def ingest(
     with open_existing(store, "a") as opened:
         _define(opened, shapes, path)
         stored = opened.lineage(out, in_, path, engine=engine.value)
-    return Ingested(out, in_, path, _bytes_of(path), stored.num_rows, stored.nbytes, stored.where)
+    read = _bytes_of(path)
+    line = (
+        f"{out} <- {in_}: {counted(stored.num_rows, 'compressed row')}, "
+        f"{size_text(stored.nbytes)} in the {stored.where}; {path} has {size_text(read)}"
+    )
+    facts = {
+        "out": out,
+        "in": in_,
+        "source": str(path),
+        "source_bytes": read,
+        "rows": stored.num_rows,
+        "bytes": stored.nbytes,
+        "where": stored.where,
+    }
+    return Told([line], facts)
 
 
 def _define(store: "Store", shapes: dict[str, tuple[str, str | None]], path: Path) -> None:

@@ -5,9 +5,9 @@ import pytest
 
 import dslog
 from dslog.capture.read_capture import read_capture
+from dslog.store.catalog import Signature
 from dslog.store.hooks import Answer
 from dslog.store.lineage_store import LineageStore
-from dslog.store.records import Signature
 
 
 class Remembering:

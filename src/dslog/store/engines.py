@@ -1,8 +1,7 @@
-"""Where a store's steps run: which of its lineages are loaded, which stay in files or on Spark.
+"""Where a store's steps run: in this process, on files that are read in part, or on Spark.
 
-Lineage that was loaded, kept while it fits: a query over the same arrays reads nothing twice.
-
-Plans of paths, kept while the catalog stays as it is: asking again costs one look at it.
+What a query needs again is kept: loaded lineages while they fit, so that nothing is read twice, and
+plans of paths while the catalog stays as it is, so that asking again costs one look at it.
 """
 
 import os
@@ -20,35 +19,46 @@ import pyarrow as pa
 
 from dslog.cells.selection import select
 from dslog.config import Config
+from dslog.errors import EngineError
 from dslog.lineage.lineage import Lineage
-from dslog.query.edges import Edge
-from dslog.query.follower import Cells, Follower, Load
-from dslog.query.plan import Plan, plan_path
+from dslog.query.execute import Cells, Follower, Load
+from dslog.query.plan import Edge, Plan, plan_path
 from dslog.relation.relation import column_names, read
 from dslog.spark.join_job import LargeFollower, Limits, SharedLineage, SparkJoins, read_cells
 from dslog.spark.part_files import LargeLineage, Parts
-from dslog.spark.relation_frame import is_frame
 from dslog.spark.relation_job import Options, compress_frame, compress_path, relation_rows
-from dslog.spark.session import spark
-from dslog.store.body import StoredLineage, unpack_body
-from dslog.store.catalog import Catalog
-from dslog.store.files import Files
-from dslog.store.hooks import Pair, ReadCapture
-from dslog.store.names import find_array
-from dslog.store.records import ArrayInfo, Body, FileRecord
+from dslog.spark.session import get_session
+from dslog.store.catalog import ArrayInfo, Body, Catalog, FileRecord, Pair, find_array
+from dslog.store.files import Files, StoredLineage, unpack_body
+from dslog.store.hooks import ReadCapture
+from dslog.store.store_cost import StoreCost
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+ENGINES = ("auto", "local", "spark")
+
+
+def check_engine(engine: str) -> None:
+    """Raise an EngineError unless there is an engine of this name."""
+    if engine not in ENGINES:
+        raise EngineError(f"engine {engine!r} is unknown: use one of {', '.join(ENGINES)}")
+
+
+def is_frame(value: object) -> bool:
+    """Whether something is a Spark DataFrame, classic or Connect; Spark is not imported for it."""
+    return type(value).__module__.startswith("pyspark.sql.") and hasattr(value, "mapInArrow")
+
+
 class LineageCache:
-    """The lineages used last, up to ``limit`` bytes of rows; the newest one stays in any case.
+    """The lineages used last, up to some bytes of rows; the newest one stays in any case.
 
     Keyed by body number: bodies never change, so nothing has to be dropped when others write.
     """
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
+        self._limit = StoreCost.current().cache_bytes
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, Lineage] = OrderedDict()
         self._size = 0
@@ -82,18 +92,15 @@ def _weight(lineage: Lineage) -> int:
     return sum(factor.table.nbytes for term in lineage.terms for factor in term)
 
 
-_HEADERS = 256
-
-
 @dataclass(frozen=True)
 class Engines:
     """The engines of one store; ``spark`` is a session, settings for one, or None."""
 
     catalog: Catalog
     files: Files
-    cache: LineageCache
     spark: object
     writable: bool
+    cache: LineageCache = field(default_factory=LineageCache, compare=False)
     _headers: dict[int, LargeLineage] = field(default_factory=dict, compare=False)
 
     def loader(self, engine: str) -> Load:
@@ -149,7 +156,7 @@ class Engines:
         return self.files.root.absolute()
 
     def _session(self) -> "SparkSession":
-        return spark(cast("Mapping[str, object] | SparkSession | None", self.spark))
+        return get_session(cast("Mapping[str, object] | SparkSession | None", self.spark))
 
     def _source(self, edge: Edge, engine: str) -> Lineage | Follower:
         lineage = self.cache.get(edge.key)
@@ -167,7 +174,7 @@ class Engines:
 
     def _remember(self, number: int, large: LargeLineage) -> None:
         """Keep a header of many parts, so that it is not read for every query."""
-        while len(self._headers) >= _HEADERS:
+        while len(self._headers) >= StoreCost.current().headers:
             self._headers.pop(next(iter(self._headers)), None)
         self._headers[number] = large
 
@@ -212,9 +219,6 @@ class Engines:
         return Body(parts.header, parts.num_rows, True, tuple(records))
 
 
-_MOST_PLANS = 256
-
-
 @dataclass(frozen=True, slots=True)
 class Planner:
     """Plans paths through one catalog, with two questions to it for a path of any length."""
@@ -228,7 +232,7 @@ class Planner:
         found = self._kept.get(key)
         if found is None:
             found = self._make(path)
-            if len(self._kept) >= _MOST_PLANS:
+            if len(self._kept) >= StoreCost.current().plans:
                 self._kept.clear()
             self._kept[key] = found
         return found

@@ -12,11 +12,11 @@ from rich.text import Text
 from dslog.cells.text import counted
 from dslog.cli.command import LOOK, command
 from dslog.cli.options import StorePath, open_existing
-from dslog.cli.printer import Report, indented, listing
+from dslog.cli.printer import Report, Told, indented, listing
 from dslog.errors import NotFoundError, did_you_mean
 
 if TYPE_CHECKING:
-    from dslog.store.records import OperationReuse, SignatureInfo
+    from dslog.store.catalog import OperationReuse, SignatureInfo
 
 PLACE = 25
 commands = typer.Typer()
@@ -37,14 +37,7 @@ class Reused(Report):
             yield Text("nothing is known yet: operations are learned from when they are registered")
             return
         rows = [
-            (
-                op.name,
-                str(op.hits),
-                str(op.misses),
-                str(op.refusals),
-                _seconds(op.saved),
-                _known(op),
-            )
+            (op.name, *map(str, (op.hits, op.misses, op.refusals)), _seconds(op.saved), _known(op))
             for op in self.operations
         ]
         yield listing(("operation", *_NUMBERS, "known"), rows, _NUMBERS)
@@ -59,23 +52,6 @@ class Reused(Report):
     def data(self) -> Mapping[str, object]:
         """Give everything."""
         return {"operations": [asdict(operation) for operation in self.operations]}
-
-
-@dataclass(frozen=True, slots=True)
-class Carried(Report):
-    """Formulas that were written to a file, or taken from one."""
-
-    count: int
-    path: Path
-    what: str
-
-    def text(self) -> Iterator[RenderableType]:
-        """Say how many."""
-        yield Text(f"{self.what} {counted(self.count, 'formula')}: {self.path}")
-
-    def data(self) -> Mapping[str, object]:
-        """Give the same as JSON values."""
-        return {"count": self.count, "path": str(self.path), "what": self.what}
 
 
 @command(
@@ -120,16 +96,16 @@ def reuse(
 
 
 def _carry(store: Path, export: Path | None, take: Path | None) -> Report:
-    from dslog.reuse.exchange import export_signatures, import_signatures
+    from dslog.reuse.library import export_signatures, import_signatures
 
     if take is not None:
         with open_existing(store, "a") as opened:
-            taken = Carried(import_signatures(opened, take), take, "took")
-        if export is None:
-            return taken
-    assert export is not None  # noqa: S101 (one of the two was given)
-    with open_existing(store) as opened:
-        return Carried(export_signatures(opened, export), export, "wrote")
+            count, path, what = import_signatures(opened, take), take, "took"
+    if export is not None:
+        with open_existing(store) as opened:
+            count, path, what = export_signatures(opened, export), export, "wrote"
+    line = f"{what} {counted(count, 'formula')}: {path}"
+    return Told([line], {"count": count, "path": str(path), "what": what})
 
 
 def _known(operation: "OperationReuse") -> str:

@@ -1,0 +1,62 @@
+"""Look after a store."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from dslog.cells.text import counted
+from dslog.cli.command import KEEP, command
+from dslog.cli.options import StorePath, open_existing
+from dslog.cli.printer import Report, Told, size_text
+
+PLACE = 40
+commands = typer.Typer()
+
+
+@command(
+    commands,
+    panel=KEEP,
+    examples=("dslog verify lineage.dslog", "dslog verify lineage.dslog --json"),
+)
+def verify(store: StorePath) -> Report:
+    """Re-read everything in a store and check it.
+
+    Checks the catalog, the checksum and content of every file, and that lineage names no cell
+    outside its arrays. The exit code is 1 when something is wrong.
+    """
+    with open_existing(store) as opened:
+        found = opened.verify()
+    checked = f"{counted(found.lineages, 'lineage')} and {counted(found.files, 'file')}"
+    lines = [Text(f"{store} is sound: checked {checked}")]
+    if not found.ok:
+        count = counted(len(found.problems), "problem")
+        lines = [Text(f"{store} is damaged: {count} in {checked}", style="bold red")]
+        lines += [Text(f"  {problem}") for problem in found.problems]
+    facts = {"ok": found.ok, **asdict(found), "problems": list(found.problems)}
+    return Told(lines, facts, ok=found.ok)
+
+
+@command(commands, panel=KEEP, examples=("dslog gc lineage.dslog",))
+def gc(
+    store: StorePath,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Remove young files as well; only when nobody writes.")
+    ] = False,
+) -> Report:
+    """Remove files that a writer left behind when it was interrupted.
+
+    Files younger than an hour stay, because a writer may be about to commit them.
+    """
+    with open_existing(store, "a") as opened:
+        removed = opened.gc(force=force)
+    files = counted(removed.files, "file")
+    lines = [f"removed {files} that no lineage names, {size_text(removed.bytes)}"]
+    if removed.kept:
+        lines.append(
+            f"kept {counted(removed.kept, 'file')} younger than an hour: a writer may be about to "
+            f"commit them (--force removes them too)"
+        )
+    return Told(lines, asdict(removed))

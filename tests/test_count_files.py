@@ -1,0 +1,28 @@
+"""A call passes few files: whoever follows it reads no more than these."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = Path(__file__).parent.parent / "scripts" / "count_files.py"
+MOST = {"np.sort(x)": 27, "x + 1": 15, "store.lineage": 26, "store.prov_query": 25}
+
+
+def run(*options):
+    return subprocess.run(
+        [sys.executable, SCRIPT, *options], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_calls_pass_few_files():
+    counts = dict(re.findall(r"^(.+): (\d+) files", run(), re.MULTILINE))
+    assert {name for name, most in MOST.items() if int(counts[name]) > most} == set()
+
+
+def test_the_files_are_named():
+    text = run("--files")
+    count = int(re.search(r"^x \+ 1: (\d+)", text, re.MULTILINE)[1])
+    files = text.partition("x + 1")[2].splitlines()[1:]
+    assert len(files) == count
+    assert "  capture/numpy/array.py" in files

@@ -2,7 +2,10 @@
 
 import json
 import os
+import shutil
 import sqlite3
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -215,21 +218,21 @@ def as_nobody(action):
 
 
 @pytest.fixture
-def read_only(store, tmp_path_factory):
-    """The store, which nobody may write, below directories that everybody may enter."""
-    top = tmp_path_factory.getbasetemp()
-    modes = {path: path.stat().st_mode for path in (store.parent, top, top.parent)}
-    modes |= {path: path.stat().st_mode for path in [store, *store.rglob("*")]}
-    for path, mode in modes.items():
-        inside = path.is_relative_to(store)
-        path.chmod((0o555 if path.is_dir() else 0o444) if inside else mode | 0o755)
-    yield store
-    for path, mode in modes.items():
-        path.chmod(mode)
+def read_only(store):
+    """The store, which nobody may write, where everybody may enter; pytest's places are closed."""
+    with TemporaryDirectory() as top:
+        Path(top).chmod(0o755)
+        copy = shutil.copytree(store, Path(top) / "lineage.dslog")
+        paths = [copy, *copy.rglob("*")]
+        for path in paths:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        yield copy
+        for path in paths:
+            path.chmod(0o755)
 
 
 def test_read_only_directory(run, read_only, relation):
-    path = relation(GOOD)
+    path = relation(GOOD, read_only.parent / "relation.parquet")
 
     def action():
         count = run("query", read_only, "total", "image", "--format", "count")

@@ -77,7 +77,9 @@ class Tracker:
 
     def table(self, base: str, columns: tuple[str, ...], rows: RowSet, origin: Origin) -> TableNode:
         """Name the result of a step after the table it comes from."""
-        node = self.recorder.node((), f"{base}.{origin.op}", base)
+        wanted = f"{base}.{origin.op}"
+        node = self.recorder.node((), wanted, base)
+        node.name = self.recorder.free_name(wanted)  # in the order of the frames, not of the jobs
         keep = any(one.table.keep for one in origin.inputs)
         return TableNode(node, columns, rows, origin, keep=keep)
 

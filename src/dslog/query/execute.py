@@ -29,38 +29,30 @@ class Spread(Protocol):
     @property
     def shape(self) -> tuple[int, ...]:
         """The array's shape."""
-        ...
 
     @property
     def exact(self) -> bool:
         """Whether these are exactly the cells asked for, not a superset."""
-        ...
 
     @property
     def num_boxes(self) -> int:
         """The number of boxes the cells are kept in."""
-        ...
 
     @property
     def count(self) -> int:
         """The number of cells."""
-        ...
 
     def with_exact(self, exact: bool) -> Self:
         """The same cells, labelled exact or superset."""
-        ...
 
     def unite(self, other: "Cells") -> "Cells":
         """The cells in either."""
-        ...
 
     def follow(self, lineage: Lineage, direction: Direction) -> "Followed":
         """Follow lineage that is loaded, without bringing the cells here."""
-        ...
 
     def gather(self) -> CellSet:
         """Bring the cells here; an error says so when they are too many."""
-        ...
 
 
 Cells = CellSet | Spread
@@ -86,7 +78,6 @@ class Follower(Protocol):
 
     def follow(self, cells: Cells, direction: Direction) -> Followed:
         """Follow cells of one array to cells of the other."""
-        ...
 
 
 Load = Callable[[Edge], Lineage | Follower]

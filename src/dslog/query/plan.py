@@ -42,15 +42,12 @@ class Edges(Protocol):
 
     def between(self, out: str, in_: str) -> Sequence[Edge]:
         """Return every lineage stored for this (output, input) pair."""
-        ...
 
     def inputs_of(self, name: str) -> Sequence[str]:
         """Return the arrays that ``name`` was made from."""
-        ...
 
     def outputs_of(self, name: str) -> Sequence[str]:
         """Return the arrays made from ``name``."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,11 +50,9 @@ class KeptValues(Protocol):
 
     def at(self, array: str, cells: npt.NDArray[np.int64]) -> Sequence[object] | None:
         """Return the values of cells (n, ndim), or None when they are not kept."""
-        ...
 
     def missing(self, array: str) -> CellSet | None:
         """Return the cells that are NaN or null, or None when values are not kept."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -161,27 +161,21 @@ class Transaction(Protocol):
 
     def add_array(self, name: str, shape: Shape) -> None:
         """Add an array whose name is free."""
-        ...
 
     def add_operation(self, operation: Operation) -> int:
         """Add an operation on known arrays and return its number; its ``id`` is ignored."""
-        ...
 
     def add_body(self, body: Body) -> int:
         """Add a lineage's content, whose files are on disk already, and return its number."""
-        ...
 
     def add_lineage(self, out: str, in_: str, op: int | None, body: int) -> None:
         """Say that ``body`` is lineage from ``out`` to ``in_``."""
-        ...
 
     def put_signature(self, signature: Signature) -> None:
         """Add a signature, or replace the one with the same kind and key."""
-        ...
 
     def count_hit(self, kind: str, key: str, saved: float) -> None:
         """Count one more answer of a signature, and the seconds it saved."""
-        ...
 
 
 class Catalog(Protocol):
@@ -192,99 +186,75 @@ class Catalog(Protocol):
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Begin to write; waits for other writers. Reads inside it see its own changes."""
-        ...
 
     def require_writable(self) -> None:
         """Raise a StoreError unless a transaction could begin: before work that would be lost."""
-        ...
 
     def before_use(self, commit_pending: Callable[[], None]) -> None:
         """Have what waits to be written committed before the catalog is read or written."""
-        ...
 
     def still(self) -> AbstractContextManager[None]:
         """Read inside a ``with`` block without committing what waits."""
-        ...
 
     def state(self) -> object:
         """Return a value that is another one after any change, whoever made it."""
-        ...
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Let all reads of a ``with`` block see one state, whatever others commit meanwhile."""
-        ...
 
     def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
         """Return the shapes of those arrays that there are."""
-        ...
 
     def among(self, names: Sequence[str]) -> list[Edge]:
         """Return what ``between`` gives for every pair of these arrays."""
-        ...
 
     def shape(self, name: str) -> Shape | None:
         """Return an array's shape, or None when there is no such array."""
-        ...
 
     def arrays(self) -> list[ArrayInfo]:
         """Return every array, in order of definition."""
-        ...
 
     def operations(self) -> list[Operation]:
         """Return every operation, in order of registration."""
-        ...
 
     def lineages(self, out: str | None = None, in_: str | None = None) -> list[LineageInfo]:
         """Return lineages, all or those of an output, an input, or a pair."""
-        ...
 
     def between(self, out: str, in_: str) -> list[Edge]:
         """Return the different lineages of a pair, shared ones once, as a query plans with them."""
-        ...
 
     def inputs_of(self, name: str) -> list[str]:
         """Return the arrays that ``name`` has lineage from."""
-        ...
 
     def outputs_of(self, name: str) -> list[str]:
         """Return the arrays that have lineage from ``name``."""
-        ...
 
     def body(self, number: int) -> Body:
         """Return a stored lineage's content."""
-        ...
 
     def find_body(self, body: Body) -> int | None:
         """Return the number of a stored body with the same content, if there is one."""
-        ...
 
     def bodies(self) -> Sequence[int]:
         """Return the numbers of all bodies."""
-        ...
 
     def file_names(self) -> set[str]:
         """Return the names of all committed files."""
-        ...
 
     def signature(self, kind: str, key: str) -> Signature | None:
         """Return one signature, or None."""
-        ...
 
     def signatures(self) -> list[Signature]:
         """Return every signature."""
-        ...
 
     def totals(self) -> Mapping[str, int]:
         """Return how many arrays, operations, lineages, rows, files and bytes are stored."""
-        ...
 
     def problems(self) -> list[str]:
         """Check the database itself and return what is wrong with it."""
-        ...
 
     def close(self) -> None:
         """Let go of the database."""
-        ...
 
 
 def find_array(name: object, catalog: Catalog) -> ArrayInfo:

@@ -32,7 +32,6 @@ class Named(Protocol):
     @property
     def shape(self) -> Shape:
         """The array's shape."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

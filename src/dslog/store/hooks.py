@@ -27,7 +27,6 @@ class ReadCapture(Protocol):
 
     def __call__(self, capture: object, pair: Pair, files: Files, engine: str) -> Lineage | Body:
         """Return the lineage; or, when it was written to ``files`` already, its stored form."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

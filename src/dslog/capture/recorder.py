@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -125,6 +125,7 @@ class StoreRecorder:
         self._steps: list[Step] = []
         self._alive: list[weakref.ref[Array]] = []
         self._looked = 0  # arrays alive when the dead ones were last dropped
+        self.late: Callable[[], None] | None = None  # records what is computed late: frames
         self.closed = False
 
     @property
@@ -250,12 +251,22 @@ class StoreRecorder:
             self._names -= names | {node.name for node in new}
             self._save_values()
 
+    def flush_all(self) -> None:
+        """Record what is computed late, and commit everything."""
+        if self.late is not None:
+            self.late()
+        self.flush()
+
     def close(self) -> None:
-        """Commit what waits; from here on, results of tracked arrays are plain."""
-        with self._lock:
-            if not self.closed:
-                self.flush()
-            self.closed = True
+        """Commit everything; from here on, results of what was tracked are plain."""
+        try:
+            if self.late is not None and not self.closed:
+                self.late()
+        finally:
+            with self._lock:
+                if not self.closed:
+                    self.flush()
+                self.closed = True
 
     # values
 

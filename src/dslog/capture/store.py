@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from dslog.capture.numpy.array import TrackedArray, track
@@ -67,9 +66,9 @@ class Store(LineageStore):
         values = self._path / VALUES if self._path else None
         self._keeper = Keeper(values)
         self.recorder = StoreRecorder(self._registrar.commit, self._keeper)
-        self._waiting = Waiting(self.recorder, values)
-        self._catalog.before_use(self._waiting.flush)
-        self._rescue = weakref.finalize(self, self._waiting.close)
+        self._frames: Tracker | None = None
+        self._catalog.before_use(self.recorder.flush_all)
+        self._rescue = weakref.finalize(self, self.recorder.close)
 
     @overload
     def track(
@@ -91,8 +90,20 @@ class Store(LineageStore):
         are, and those of everything that is made of them.
         """
         if is_frame(values):
-            return self._waiting.track_frame(values, name, keep_values=keep_values)
+            return self._track_frame(values, name, keep_values=keep_values)
         return track(self.recorder, values, name, keep_values=keep_values)
+
+    def _track_frame(
+        self, frame: DataFrame, name: str | None, *, keep_values: bool
+    ) -> TrackedFrame:
+        """Track a Spark DataFrame; only now is Spark's side of tracking imported."""
+        from dslog.capture.spark.table_node import Tracker  # noqa: PLC0415
+        from dslog.capture.spark.tracked_frame import track_frame  # noqa: PLC0415
+
+        if self._frames is None:
+            self._frames = Tracker(self.recorder, self._path / VALUES if self._path else None)
+            self.recorder.late = self._frames.flush
+        return track_frame(self._frames, frame, name, keep_values=keep_values)
 
     def values(self, name: str) -> Array:
         """Return the values of an array that was tracked with ``keep_values``."""
@@ -173,7 +184,7 @@ class Store(LineageStore):
 
     def flush(self) -> None:
         """Commit what was captured so far; queries and ``close`` do that by themselves."""
-        self._waiting.flush()
+        self.recorder.flush_all()
 
     def close(self) -> None:
         """Commit what was captured and close the store; closing twice is fine."""
@@ -204,41 +215,6 @@ class Store(LineageStore):
         if part is not None:
             label += f" operations {part.start or 0}:{'' if part.stop is None else part.stop}"
         return Run(label, history, calls, self._engines.load)
-
-
-class Waiting:
-    """What waits to be committed: numpy's operations, and frames whose lineage is to be computed.
-
-    It knows nothing of the store, so a store that nobody holds any more can still be closed.
-    """
-
-    def __init__(self, recorder: StoreRecorder, values: Path | None) -> None:
-        self._recorder = recorder
-        self._values = values
-        self.frames: Tracker | None = None
-
-    def track_frame(self, frame: DataFrame, name: str | None, *, keep_values: bool) -> TrackedFrame:
-        """Track a Spark DataFrame; only now is Spark's side of tracking imported."""
-        from dslog.capture.spark.table_node import Tracker  # noqa: PLC0415
-        from dslog.capture.spark.tracked_frame import track_frame  # noqa: PLC0415
-
-        if self.frames is None:
-            self.frames = Tracker(self._recorder, self._values)
-        return track_frame(self.frames, frame, name, keep_values=keep_values)
-
-    def flush(self) -> None:
-        """Compute the lineage of frames and commit everything."""
-        if self.frames is not None:
-            self.frames.flush()
-        self._recorder.flush()
-
-    def close(self) -> None:
-        """Commit everything; from here on, results of what was tracked are plain."""
-        try:
-            if self.frames is not None and not self._recorder.closed:
-                self.frames.flush()
-        finally:
-            self._recorder.close()
 
 
 def open_store(

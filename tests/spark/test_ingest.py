@@ -12,8 +12,8 @@ import pytest
 import dslog
 from dslog.compress.encoder import compress
 from dslog.errors import EngineError, RelationError
+from dslog.lineage.large_lineage import LargeLineage
 from dslog.relation.relation import column_names
-from dslog.spark.part_files import Parts
 from dslog.spark.relation_job import Options, compress_frame
 
 
@@ -143,9 +143,9 @@ def test_a_large_result_stays_in_part_files(spark, tmp_path, name):
     frame = frame_of(spark, relation, out_shape, in_shape)
     options = Options(method="provrc", partitions=7, collect_rows=100)
     found = compress_frame(frame, out_shape, in_shape, tmp_path, options)
-    assert isinstance(found, Parts)
+    assert isinstance(found, LargeLineage)
     assert abs(found.num_rows - len(relation)) <= 3
-    parts = [part for blob in found.blobs for part in blob]
+    parts = [part for (factor,) in found.terms for part in factor.table.parts]
     assert len(parts) > 2
     written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.parquet")}
     assert written == {part.name for part in parts}

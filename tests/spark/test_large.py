@@ -1,5 +1,6 @@
 """Part files: what is ruled out holds nothing that a query asks for."""
 
+import json
 from itertools import pairwise
 
 import numpy as np
@@ -14,17 +15,14 @@ from dslog.compress.encoder import compress
 from dslog.compress.folds import fold
 from dslog.compress.provrc import provrc
 from dslog.errors import CorruptError
+from dslog.lineage.factor import Factor
+from dslog.lineage.large_lineage import LargeLineage, PartFactor, PartTable, decode_large
+from dslog.lineage.lineage_cost import LineageCost
 from dslog.lineage.packed import unpack
-from dslog.lineage.table import Table
-from dslog.query.plan import Direction
-from dslog.spark import part_files as large_module
-from dslog.spark.join_job import LargeFollower, Limits, SparkJoins
-from dslog.spark.part_files import (
+from dslog.lineage.part_files import (
     PartFile,
     dump_table,
     group_bounds,
-    header_of,
-    large_lineage,
     load_table,
     meets,
     read_footer,
@@ -32,13 +30,15 @@ from dslog.spark.part_files import (
     table_bounds,
     write_part,
 )
-from dslog.spark.spark_cost import SparkCost
+from dslog.lineage.table import Table
+from dslog.query.plan import Direction
+from dslog.spark.join_job import LargeFollower, Limits, SparkJoins
 from dslog.testing.strategies import relations
 
 
 @pytest.fixture
 def tiny_groups(choose):
-    choose(SparkCost, group_rows=3)
+    choose(LineageCost, group_rows=3)
 
 
 def split_rows(table, pieces):
@@ -54,8 +54,24 @@ def stored(case, root, pieces=2):
     parts = [write_part(one, out_shape, in_shape, root) for one in split_rows(table, pieces)]
     if not parts or not out_shape + in_shape:
         return None
-    header = header_of([parts], out_shape, in_shape)
-    return large_lineage(header, [[root.parent / part.name for part in parts]])
+    return reread(of_parts(parts, out_shape, in_shape, root.parent), root.parent)
+
+
+def of_parts(parts, out_shape, in_shape, root):
+    """Part files over all axes of two arrays."""
+    axes = tuple(range(len(out_shape))), tuple(range(len(in_shape)))
+    table = PartTable(root, len(out_shape), len(in_shape), tuple(parts))
+    return LargeLineage(out_shape, in_shape, ((PartFactor(*axes, table),),))
+
+
+def reread(large, root):
+    """Write a header, and read it."""
+    header, blobs = large.encode()
+    files = {k: blob for k, blob in enumerate(blobs) if isinstance(blob, tuple)}
+    others = {k: blob for k, blob in enumerate(blobs) if k not in files}
+    again = decode_large(json.loads(header), files, others, root)
+    assert again.encode()[0] == header
+    return again
 
 
 def follow(large, cells, direction, **limits):
@@ -137,9 +153,9 @@ def test_a_point_reads_one_row_group_of_one_file(tmp_path, monkeypatch, tiny_gro
     (tmp_path / "parts").mkdir()
     large = stored(permutation(100), tmp_path / "parts", pieces=4)
     read = []
-    original = large_module.read_unit
+    original = LargeLineage.table_of
     monkeypatch.setattr(
-        large_module, "read_unit", lambda unit, *a: read.append(unit) or original(unit, *a)
+        LargeLineage, "table_of", lambda self, unit: read.append(unit) or original(self, unit)
     )
     cells = CellSet.from_indices((100,), [[30]])
     found = follow(large, cells, Direction.BACKWARD).follow(cells, Direction.BACKWARD)
@@ -154,7 +170,9 @@ def test_parts_read_as_a_whole(tmp_path):
     table = provrc(relation, out_shape, in_shape)
     parts = [write_part(t, out_shape, in_shape, tmp_path / "parts") for t in split_rows(table, 3)]
     blobs = [pq.read_table(tmp_path / part.name) for part in parts]
-    lineage = unpack(header_of([parts], out_shape, in_shape), [pa.concat_tables(blobs)])
+    lineage = unpack(
+        of_parts(parts, out_shape, in_shape, tmp_path).encode()[0], [pa.concat_tables(blobs)]
+    )
     np.testing.assert_array_equal(lineage.to_relation(), relation)
     again = [read_part(tmp_path / part.name, 1, 1, 0) for part in parts]
     assert sum(map(len, again)) == len(table)
@@ -167,8 +185,7 @@ def test_folded_parts_are_never_ruled_out(tmp_path):
     assert table.levels
     part = write_part(table, (n,), (n,), tmp_path / "parts")
     assert part.bounds == ((0, n - 1), (0, n - 1))
-    header = header_of([[part]], (n,), (n,))
-    large = large_lineage(header, [[tmp_path / part.name]])
+    large = of_parts([part], (n,), (n,), tmp_path)
     for cell in (0, 57, 99):
         cells = CellSet.from_indices((n,), [[cell]])
         for direction in Direction:
@@ -205,7 +222,7 @@ def test_offsets_fit_their_column(tmp_path):
 def test_damage_is_named(tmp_path, damage):
     (tmp_path / "parts").mkdir()
     large = stored(permutation(5000), tmp_path / "parts", pieces=1)
-    path = large.parts[0].path
+    path = large.units()[0].path
     content = path.read_bytes()
     if damage == "missing":
         path.unlink()
@@ -217,3 +234,59 @@ def test_damage_is_named(tmp_path, damage):
     cells = CellSet.full((5000,))
     with pytest.raises(CorruptError, match=path.name):
         follow(large, cells, Direction.BACKWARD).follow(cells, Direction.BACKWARD)
+
+
+def product(rng, root, *, forward):
+    """Rows in part files by columns in memory, beside a product that is all in memory."""
+    sides = (7, 3), (11, 4)
+    columns = np.argwhere(rng.random((3, 4)) < 0.5)
+
+    def rows(share):
+        return provrc(np.argwhere(rng.random((7, 11)) < share), (7,), (11,))
+
+    others = Factor((1,), (1,), provrc(columns, (3,), (4,)))
+    parts = [write_part(t, (7,), (11,), root) for t in split_rows(rows(0.3), 3)]
+    filed = PartFactor((0,), (0,), PartTable(root.parent, 1, 1, tuple(parts)))
+    terms = (filed, others), (Factor((0,), (0,), rows(0.05)), others)
+    shapes = sides[::-1] if forward else sides
+    large = LargeLineage(*shapes, terms, True, "forward" if forward else "backward")
+    return reread(large, root.parent)
+
+
+@pytest.mark.usefixtures("tiny_groups")
+@pytest.mark.parametrize("forward", [False, True])
+def test_a_factor_may_be_in_part_files(tmp_path_factory, forward):
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        root = tmp_path_factory.mktemp("parts")
+        large = product(rng, root, forward=forward)
+        everything = large.lineage_of(large.units())
+        assert large.num_rows == everything.num_rows
+        for direction in Direction:
+            backward = direction is Direction.BACKWARD
+            shape, _ = large.shapes(backward=backward)
+            cells = CellSet.from_mask(np.asarray(rng.random(shape) < 0.2))
+            found = follow(large, cells, direction).follow(cells, direction)
+            ask = everything.backward if backward else everything.forward
+            assert found.cells == ask(cells)
+        window = np.sort(rng.integers(0, 3, (4, 2)), axis=1)
+        some = large.lineage_of(large.units_within(window, 3)).to_relation()
+        whole = everything.to_relation()
+        inside = ((window[:, 0] <= whole) & (whole <= window[:, 1])).all(axis=1)
+        assert set(map(tuple, whole[inside])) <= set(map(tuple, some))
+
+
+def test_part_files_of_a_product_are_ruled_out(tmp_path, tiny_groups):
+    (tmp_path / "parts").mkdir()
+    n = 90
+    table = provrc(permutation(n)[0], (n,), (n,))
+    parts = [write_part(t, (n,), (n,), tmp_path / "parts") for t in split_rows(table, 3)]
+    filed = PartFactor((0,), (0,), PartTable(tmp_path, 1, 1, tuple(parts)))
+    columns = Factor((1,), (1,), provrc(np.array([[0, 1], [1, 0]]), (2,), (2,)))
+    large = LargeLineage((n, 2), (n, 2), ((filed, columns),))
+    boxes = np.array([[[40, 40], [0, 0]]])
+    (file,) = large.units_met(boxes, backward=True)
+    (unit,) = large.pruned(file, boxes, backward=True, most=1000)
+    assert unit.rows == 3
+    found = large.lineage_of([unit]).backward(CellSet.from_boxes((n, 2), boxes))
+    assert found.indices().tolist() == [[permutation(n)[0][40, 1], 1]]

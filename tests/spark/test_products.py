@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
 from dslog.relation.relation import column_names
-from dslog.spark.part_files import Parts, large_lineage
 from dslog.spark.relation_job import Options, compress_frame
 
 
@@ -81,15 +81,11 @@ def ingest(spark, case, tmp_path, partitions, relation=None, **options):
     return compress_frame(frame, out_shape, in_shape, tmp_path, some)
 
 
-def as_lineage(found, root):
+def as_lineage(found):
     """Read parts back, as a store does."""
     if isinstance(found, Lineage):
         return found
-    large = large_lineage(
-        found.header, [[root / part.name for part in blob] for blob in found.blobs]
-    )
-    boxes = np.array([[[0, size - 1] for size in large.out_shape]])
-    return large.lineage_of(large.units_met(boxes, backward=True, most=1 << 20))
+    return found.lineage_of(found.units())
 
 
 @pytest.mark.parametrize(("name", "partitions"), [("resize", 1), *((name, 7) for name in CASES)])
@@ -129,19 +125,19 @@ def test_near_misses(spark, tmp_path, name, change):
         near = np.concatenate([relation, [next(c for c in cells if c not in held)]])
     found = ingest(spark, case, tmp_path, 2, near, collect_rows=300)
     assert isinstance(found, Lineage) == (change == "twice")
-    lineage = as_lineage(found, tmp_path)
+    lineage = as_lineage(found)
     np.testing.assert_array_equal(lineage.to_relation(), np.unique(near, axis=0))
 
 
 def test_factors_too_large_for_the_driver_stay_in_files(spark, tmp_path):
     case = CASES["crossed"]
     found = ingest(spark, case, tmp_path, 2, collect_rows=40)
-    assert isinstance(found, Parts)
-    lineage = as_lineage(found, tmp_path)
+    assert isinstance(found, LargeLineage)
+    lineage = as_lineage(found)
     np.testing.assert_array_equal(lineage.to_relation(), np.unique(case[0], axis=0))
 
 
 def test_only_methods_with_factors_look_for_them(spark, tmp_path):
     assert isinstance(
-        ingest(spark, CASES["resize"], tmp_path, 2, collect_rows=300, method="provrc"), Parts
+        ingest(spark, CASES["resize"], tmp_path, 2, collect_rows=300, method="provrc"), LargeLineage
     )

@@ -10,11 +10,14 @@ import pytest
 import dslog
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
+from dslog.compress.provrc import provrc
 from dslog.errors import EngineError, SelectionError
+from dslog.lineage.factor import Factor
+from dslog.lineage.large_lineage import LargeLineage, PartFactor, PartTable
+from dslog.lineage.part_files import write_part
 from dslog.query.execute import gather_cells
 from dslog.query.plan import Direction
 from dslog.spark.join_job import How, LargeFollower, Limits, SparkJoins, plan_step
-from dslog.spark.part_files import large_lineage
 from dslog.spark.relation_job import Options, compress_frame
 from dslog.spark.spark_cost import SparkCost
 from dslog.spark.spread_cells import SpreadCells
@@ -48,9 +51,7 @@ def large(spark, tmp_path_factory):
     names = ["b0", "b1", "a0", "a1"]
     frame = spark.createDataFrame(pa.table({n: RELATION[:, k] for k, n in enumerate(names)}))
     options = Options(method="provrc", partitions=4, collect_rows=50)
-    parts = compress_frame(frame, SHAPE, SHAPE, root, options)
-    paths = [[root / part.name for part in blob] for blob in parts.blobs]
-    return large_lineage(parts.header, paths)
+    return compress_frame(frame, SHAPE, SHAPE, root, options)
 
 
 def follower(spark, large, root, engine="spark", **limits):
@@ -144,9 +145,36 @@ def test_a_result_too_large_for_one_process_says_so(spark, large, tmp_path, choo
         found.cells.gather()
 
 
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_product_in_part_files(spark, tmp_path, forward, axis):
+    """Rows in files by columns in memory, cut into ranges of the rows' axis and of the other."""
+    rng = np.random.default_rng(0)
+    sizes = ((60, 5), (40, 6)) if axis == 0 else ((60, 70), (40, 80))
+    (tmp_path / "parts").mkdir()
+    table = provrc(np.argwhere(rng.random((sizes[0][0], sizes[1][0])) < 0.1), (60,), (40,))
+    halves = [table.take(slice(0, 50)), table.take(slice(50, None))]
+    parts = [write_part(half, (60,), (40,), tmp_path / "parts") for half in halves]
+    pairs = np.argwhere(rng.random((sizes[0][1], sizes[1][1])) < 0.2)
+    columns = Factor((1,), (1,), provrc(pairs, sizes[0][1:], sizes[1][1:]))
+    filed = PartFactor((0,), (0,), PartTable(tmp_path, 1, 1, tuple(parts)))
+    small = Factor((0,), (0,), provrc(np.array([[3, 4], [5, 0]]), (60,), (40,)))
+    shapes = sizes[::-1] if forward else sizes
+    orientation = "forward" if forward else "backward"
+    product = LargeLineage(*shapes, ((filed, columns), (small, columns)), True, orientation)
+    everything = product.lineage_of(product.units())
+    for direction in Direction:
+        shape, _ = product.shapes(backward=direction is Direction.BACKWARD)
+        cells = CellSet.from_mask(rng.random(shape) < 0.1)
+        expected = everything.backward if direction is Direction.BACKWARD else everything.forward
+        for broadcast in (0, 1 << 20):
+            step = follower(spark, product, tmp_path, broadcast=broadcast)
+            assert step.follow(cells, direction).cells == expected(cells)
+
+
 def test_a_missing_file_is_named(spark, large, tmp_path):
     broken = follower(spark, large, tmp_path)
-    path = broken.large.parts[0].path
+    path = broken.large.units()[0].path
     moved = path.rename(path.with_suffix(".away"))
     try:
         with pytest.raises(dslog.DslogError, match=path.name):

@@ -3,7 +3,7 @@ import pytest
 
 from dslog.errors import CorruptError, StoreError
 from dslog.lineage.codec import write_blob
-from dslog.store.catalog import FileRecord
+from dslog.lineage.part_files import PartFile
 from dslog.store.files import Files, TemporaryFiles, checksum
 
 FIRST = pa.table({"b0": list(range(100))})
@@ -36,16 +36,15 @@ def test_names_are_never_used_twice(files):
 
 def test_a_blob_in_several_parts(files):
     files.path("folder").mkdir(parents=True)
-    names = [f"folder/{part}.parquet" for part in range(3)]
-    records = []
-    for at, name in enumerate(names):
-        path = files.path(name)
+    parts = []
+    for at in range(3):
+        path = files.path(name := f"folder/{at}.parquet")
         write_blob(FIRST.slice(at * 40, 40), path)
-        records.append(FileRecord(0, at, name, path.stat().st_size, checksum(path)))
-    files.adopt(records)
-    (blob,) = files.read(records)
-    assert blob == FIRST
-    files.remove(names)
+        parts.append(PartFile(name, 40, 0, path.stat().st_size, checksum(path), ()))
+    records = files.write([SECOND, tuple(parts)])
+    assert [(record.blob, record.part) for record in records] == [(0, 0), (1, 0), (1, 1), (1, 2)]
+    assert files.read(records) == [SECOND, FIRST]
+    files.remove([record.name for record in records])
     assert list(files.root.iterdir()) == []
 
 

@@ -140,7 +140,7 @@ def _lineage(
     table = provrc(pairs.astype(np.int64), sides[:1], sides[1:])
     return unite_products(
         result.shape, frame.shape, [TableProduct(RowMap(table, forward=forward), columns)]
-    )
+    ).in_memory()
 
 
 def _united(some: list[tuple[str, pd.DataFrame, Lineage]]) -> tuple[str, pd.DataFrame, Lineage]:

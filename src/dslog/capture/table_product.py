@@ -15,10 +15,10 @@ import numpy as np
 from dslog.compress.encoder import encode_table
 from dslog.compress.folds import fold
 from dslog.compress.provrc import provrc
-from dslog.lineage.factor import Factor, Term
-from dslog.lineage.lineage import Lineage, Orientation
+from dslog.lineage.factor import Factor
+from dslog.lineage.large_lineage import LargeLineage, LargeTerm, PartFactor, PartTable
+from dslog.lineage.lineage import Orientation
 from dslog.lineage.table import Table
-from dslog.spark.part_files import PartFile
 from dslog.types import Shape
 
 Pairs = frozenset[tuple[int, int]]
@@ -31,12 +31,10 @@ class RowMap:
 
     ``forward`` says that the table's absolute side is the input, as for a group-by, where each
     input row has one output row. Such a table may give the output's column as well (``pivoted``).
-    With ``parts``, the rows are in part files, and the table's one row stands for them.
     """
 
-    table: Table
+    table: Table | PartTable
     forward: bool = False
-    parts: tuple[PartFile, ...] = ()
 
     @property
     def pivoted(self) -> bool:
@@ -56,17 +54,11 @@ class RowMap:
         rows = np.array([[0, count - 1, 0, 0]] if count else np.zeros((0, 4)), np.int64)
         return cls(Table.plain(1, 1, rows, np.full((len(rows), 1), -1)), forward=True)
 
-    @classmethod
-    def in_files(cls, parts: tuple[PartFile, ...], width: int, *, forward: bool = False) -> RowMap:
-        """Make a map whose rows, with ``width`` numbers on their right side, are in part files."""
-        place = np.zeros((1, 2 + 2 * width), np.int64)
-        return cls(Table.plain(1, width, place, np.full((1, width), -1)), forward, parts)
-
     def turned(self) -> RowMap:
         """Return a map of rows in order with the other side as the absolute one."""
         table = self.table
-        plain = not self.parts and not table.levels and (table.ref >= 0).all()
-        if not plain or not (table.in_lo == table.in_hi).all():
+        plain = isinstance(table, Table) and not table.levels and (table.ref >= 0).all()
+        if not isinstance(table, Table) or not plain or not (table.in_lo == table.in_hi).all():
             raise AssertionError("only rows in order can be turned")
         shift = table.in_lo
         rows = np.concatenate([table.out_lo + shift, table.out_hi + shift, -shift, -shift], axis=1)
@@ -98,19 +90,19 @@ def picked(places: Iterable[int]) -> Pairs:
 
 def unite_products(
     out_shape: Shape, in_shape: Shape, parts: Sequence[TableProduct], *, exact: bool = True
-) -> Lineage:
-    """Return the lineage that is the union of these products."""
+) -> LargeLineage:
+    """Return the lineage that is the union of these products; rows in part files stay there."""
     forward = any(part.rows.forward for part in parts)
-    terms: list[Term] = []
+    terms: list[LargeTerm] = []
     for part in parts:
         rows = part.rows if part.rows.forward == forward else part.rows.turned()
         if len(rows.table) and part.columns:
             terms += _terms(rows, part.columns, out_shape, in_shape)
     direction: Orientation = "forward" if forward else "backward"
-    return Lineage(out_shape, in_shape, tuple(terms), exact=exact, orientation=direction)
+    return LargeLineage(out_shape, in_shape, tuple(terms), exact, direction)
 
 
-def _terms(rows: RowMap, columns: Pairs, out_shape: Shape, in_shape: Shape) -> list[Term]:
+def _terms(rows: RowMap, columns: Pairs, out_shape: Shape, in_shape: Shape) -> list[LargeTerm]:
     if rows.pivoted:
         reads = {(c,) for _, c in columns}
         table = _encode_pairs(reads, (in_shape[1],), ())
@@ -125,10 +117,10 @@ def _terms(rows: RowMap, columns: Pairs, out_shape: Shape, in_shape: Shape) -> l
     return [(*term, factor) for term in encoded]
 
 
-def _encode_rows(rows: RowMap, out_shape: Shape, in_shape: Shape) -> Sequence[Term]:
+def _encode_rows(rows: RowMap, out_shape: Shape, in_shape: Shape) -> Sequence[LargeTerm]:
     """Compress a map further; one in part files stays as it is."""
-    if rows.parts:
-        return [(Factor((0,), tuple(range(rows.table.num_in)), rows.table),)]
+    if isinstance(rows.table, PartTable):
+        return [(PartFactor((0,), tuple(range(rows.table.num_in)), rows.table),)]
     return encode_table(rows.table, out_shape, in_shape)
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import IO
 
@@ -43,6 +43,8 @@ from dslog.types import I64, Json, Shape
 _READABLE_ROWS = 16  # always written as rows
 _INLINE_BYTES = 1 << 11  # packed columns that live in the header; as a file they take more
 _EVERY_ROW = 1 << 32
+Blobs = Sequence[pa.Table] | Mapping[int, pa.Table]
+"""The blobs of a header by number, at least those that are asked for."""
 
 
 def encode_terms(
@@ -51,35 +53,30 @@ def encode_terms(
     """Return the header of a union of products and the blobs it refers to."""
     blobs: list[pa.Table] = []
     header = [
-        [_encode_factor(f, term, out_shape, in_shape, inline_rows, blobs) for f in term]
+        [encode_factor(f, term, out_shape, in_shape, inline_rows, blobs) for f in term]
         for term in terms
     ]
     return header, blobs
 
 
-def decode_terms(
-    header: Json, out_shape: Shape, in_shape: Shape, blobs: Sequence[pa.Table]
-) -> tuple[Term, ...]:
+def decode_terms(header: Json, out_shape: Shape, in_shape: Shape, blobs: Blobs) -> tuple[Term, ...]:
     """Undo ``encode_terms``."""
     return tuple(
-        tuple(_decode_factor(f, out_shape, in_shape, blobs) for f in term) for term in header
+        tuple(decode_factor(f, out_shape, in_shape, blobs) for f in term) for term in header
     )
 
 
-def _encode_factor(
+def encode_factor(
     factor: Factor,
-    term: Term,
+    term: Sequence[object],
     out_shape: Shape,
     in_shape: Shape,
     inline_rows: int,
     blobs: list[pa.Table],
 ) -> Json:
+    """Return what a header says of one factor of a term; its columns may become a blob."""
     table = factor.table
-    item: dict[str, Json] = {}
-    if len(term) > 1 or factor.out_axes != tuple(range(len(out_shape))):
-        item["b"] = list(factor.out_axes)
-    if len(term) > 1 or factor.in_axes != tuple(range(len(in_shape))):
-        item["a"] = list(factor.in_axes)
+    item = encode_axes(factor.out_axes, factor.in_axes, term, out_shape, in_shape)
     if factor.out_flat or factor.in_flat:
         item["flat"] = "b" * factor.out_flat + "a" * factor.in_flat
     sizes = [out_shape[j] for j in factor.out_axes]
@@ -97,6 +94,18 @@ def _encode_factor(
     return item
 
 
+def encode_axes(
+    out_axes: Shape, in_axes: Shape, term: Sequence[object], out_shape: Shape, in_shape: Shape
+) -> dict[str, Json]:
+    """Return what a header says of a factor's axes: nothing if it has all of them, in order."""
+    item: dict[str, Json] = {}
+    if len(term) > 1 or out_axes != tuple(range(len(out_shape))):
+        item["b"] = list(out_axes)
+    if len(term) > 1 or in_axes != tuple(range(len(in_shape))):
+        item["a"] = list(in_axes)
+    return item
+
+
 def _shorter(rows: Json, packed: Json | None) -> Json:
     """Rows, which a person can read, unless packed columns take less than half of the bytes."""
     if packed is None or len(_dumps(rows)) <= 2 * len(_dumps(packed)):
@@ -108,9 +117,8 @@ def _dumps(item: Json) -> str:
     return json.dumps(item, separators=(",", ":"))
 
 
-def _decode_factor(
-    item: Json, out_shape: Shape, in_shape: Shape, blobs: Sequence[pa.Table]
-) -> Factor:
+def decode_factor(item: Json, out_shape: Shape, in_shape: Shape, blobs: Blobs) -> Factor:
+    """Undo ``encode_factor``."""
     out_axes = tuple(item.get("b", range(len(out_shape))))
     in_axes = tuple(item.get("a", range(len(in_shape))))
     flat = item.get("flat", "")
@@ -339,9 +347,7 @@ def _implied_cells(table: Table, out_sizes: Sequence[int]) -> str:
     return "next" if gapless(table.rows[:, 0], table.rows[:, 1] - table.rows[:, 0]) else ""
 
 
-def _decode_columns(
-    item: Json, l: int, m: int, sizes: Sequence[int], blobs: Sequence[pa.Table]
-) -> Table:
+def _decode_columns(item: Json, l: int, m: int, sizes: Sequence[int], blobs: Blobs) -> Table:
     n, levels, constants = item["n"], item.get("k", 0), item["c"]
     specs, texts = item.get("w", {}), item.get("p", {})
     columns: dict[str, I64] = {}

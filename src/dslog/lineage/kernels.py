@@ -6,6 +6,7 @@ The join of a few boxes with a few rows, in one compiled loop.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from dslog.types import I64
@@ -430,3 +431,20 @@ def _write(rows: I64, ref: I64, l: int, r: int, backward: bool, lo: I64, hi: I64
         j = ref[r, i]
         box[i, 0] = rows[r, 2 * l + i] + (lo[j] if j >= 0 else 0)
         box[i, 1] = rows[r, 2 * l + m + i] + (hi[j] if j >= 0 else 0)
+
+
+@njit(cache=True)
+def any_overlap(
+    lo: I64, hi: I64, q_lo: I64, q_hi: I64, start: I64, stop: I64, found: npt.NDArray[np.bool_]
+) -> None:
+    """Mark the boxes that meet some query box in their stretch."""
+    for r in range(lo.shape[0]):
+        for q in range(start[r], stop[r]):
+            meets = True
+            for j in range(lo.shape[1]):
+                if lo[r, j] > q_hi[q, j] or hi[r, j] < q_lo[q, j]:
+                    meets = False
+                    break
+            if meets:
+                found[r] = True
+                break

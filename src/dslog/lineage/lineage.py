@@ -48,6 +48,18 @@ class Joined:
     matched: int
 
 
+def encode_header(
+    out_shape: Shape, in_shape: Shape, terms: Json, exact: bool, orientation: Orientation
+) -> str:
+    """Return the header of a Lineage whose terms are encoded: compact JSON."""
+    header: dict[str, Json] = {"b": list(out_shape), "a": list(in_shape), "t": terms}
+    if not exact:
+        header["exact"] = False
+    if orientation == "forward":
+        header["forward"] = True
+    return json.dumps(header, separators=(",", ":"))
+
+
 @dataclass(frozen=True, eq=False)
 class Lineage:
     """The compressed relation between the cells of an output and an input array.
@@ -99,12 +111,8 @@ class Lineage:
     def encode(self, inline_rows: int = INLINE_ROWS) -> tuple[str, list[pa.Table]]:
         """Return the stored form: a header, compact JSON, and the blobs it refers to."""
         terms, blobs = encode_terms(self.terms, *self._sides, inline_rows)
-        header: dict[str, Json] = {"b": list(self.out_shape), "a": list(self.in_shape), "t": terms}
-        if not self.exact:
-            header["exact"] = False
-        if self.orientation == "forward":
-            header["forward"] = True
-        return json.dumps(header, separators=(",", ":")), blobs
+        shapes = self.out_shape, self.in_shape
+        return encode_header(*shapes, terms, self.exact, self.orientation), blobs
 
     def to_relation(self) -> I64:
         """Return all pairs as an int64 array (n, l + m), sorted, without repeats."""

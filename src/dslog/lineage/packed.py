@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from dslog.lineage.codec import decode_terms, read_blob, write_blob
 from dslog.lineage.lineage import INLINE_ROWS, Lineage
+from dslog.types import Json
 
 __all__ = ["INLINE_ROWS", "Packed", "pack", "read_blob", "unpack", "write_blob"]
 
@@ -28,9 +29,9 @@ def pack(lineage: Lineage, inline_rows: int = INLINE_ROWS) -> Packed:
     return Packed(header, tuple(blobs))
 
 
-def unpack(header: str, blobs: Sequence[pa.Table] = ()) -> Lineage:
-    """Undo ``pack``."""
-    item = json.loads(header)
+def unpack(header: str | Json, blobs: Sequence[pa.Table] = ()) -> Lineage:
+    """Undo ``pack``; the header may have been parsed before."""
+    item = json.loads(header) if isinstance(header, str) else header
     out_shape, in_shape = tuple(item["b"]), tuple(item["a"])
     forward = bool(item.get("forward", False))
     sides = (in_shape, out_shape) if forward else (out_shape, in_shape)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from dslog.algebra.equal import same_lineages
 from dslog.lineage.lineage import INLINE_ROWS, Lineage
-from dslog.lineage.packed import unpack
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, Refused
 from dslog.reuse.key import (
@@ -47,7 +46,7 @@ from dslog.reuse.signature import (
 )
 from dslog.reuse.skeleton import Lineages, Role, Skeleton, roles, skeleton_of
 from dslog.reuse.solver import HIGHEST, Solver
-from dslog.store.catalog import Body, Catalog, Signature, Transaction
+from dslog.store.catalog import Catalog, Signature, Transaction
 from dslog.store.files import Stored
 from dslog.store.hooks import Observation
 
@@ -365,10 +364,7 @@ def _lineages(stored: Sequence[Stored | None]) -> Lineages | None:
     """Return captured lineages as such; None when one is in files."""
     found: list[Lineage | None] = []
     for one in stored:
-        if isinstance(one, Body) and not one.files:
-            found.append(unpack(one.header))
-        elif one is None or isinstance(one, Lineage):
-            found.append(one)
-        else:
+        if not (one is None or isinstance(one, Lineage)):
             return None
+        found.append(one)
     return tuple(found)

@@ -27,6 +27,7 @@ from dslog.algebra.equal import num_pairs, some_cells
 from dslog.cells.cellset import CellSet
 from dslog.errors import CaptureError
 from dslog.lineage.factor import join_term
+from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
 from dslog.relation.relation import read
 from dslog.reuse.expression import Sizes
@@ -58,7 +59,7 @@ from dslog.reuse.signature import (
     examples,
 )
 from dslog.reuse.skeleton import Lineages
-from dslog.store.catalog import Body, Catalog, OperationReuse, Pair, Signature, Transaction
+from dslog.store.catalog import Catalog, OperationReuse, Pair, Signature, Transaction
 from dslog.store.engines import is_frame
 from dslog.store.hooks import Answer, Observation, Request, Reuse
 from dslog.types import I64, Shape
@@ -312,7 +313,7 @@ class Predictor(Reuse):
             answer.lineages, request.captures, request.pairs, strict=True
         ):
             lineage = request.read(stored) if isinstance(stored, int) else stored
-            if isinstance(lineage, Body) or not agrees(
+            if isinstance(lineage, LargeLineage) or not agrees(
                 lineage, capture, pair, self.probes, self.rng
             ):
                 return False

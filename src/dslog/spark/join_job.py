@@ -38,6 +38,7 @@ from dslog.cells.cellset import CellSet
 from dslog.cells.selection import select
 from dslog.config import Config
 from dslog.errors import EngineError, SelectionError
+from dslog.lineage.large_lineage import LargeLineage, Unit
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, Followed, follow_and_count, unite_cells
 from dslog.query.plan import Direction
@@ -59,7 +60,6 @@ from dslog.spark.join_task import (
     scan_batches,
     share_batches,
 )
-from dslog.spark.part_files import LargeLineage, Unit
 from dslog.spark.spark_cost import SparkCost
 from dslog.spark.spread_cells import BoxFile, Scratch, SpreadCells
 from dslog.types import I64, Shape
@@ -146,12 +146,11 @@ class SparkJoins:
     ) -> Followed:
         """Have tasks read the units of a large lineage and join them with a few boxes."""
         back = direction is Direction.BACKWARD
-        shape = large.in_shape if back else large.out_shape
+        _, shape = large.shapes(backward=back)
         plan = self._sink(shape, sum(unit.rows for unit in units), len(units))
-        shapes = replace(large, parts=())
         scratch = Scratch(self.root)
         job = ScanJob(
-            shapes,
+            large.without_parts(),
             tuple(units),
             Asked.of(cells),
             back,
@@ -181,18 +180,17 @@ class SparkJoins:
         spread = self.spread(cells) if isinstance(cells, CellSet) else cells
         assert isinstance(spread, SpreadCells)  # noqa: S101 (a query has one engine)
         back = direction is Direction.BACKWARD
-        asked, shape = (
-            (large.out_shape, large.in_shape) if back else (large.in_shape, large.out_shape)
-        )
+        asked, shape = large.shapes(backward=back)
+        units = [unit for unit in units if unit.path is not None]
         rows = sum(unit.rows for unit in units)
         parts = math.ceil(max(rows, spread.num_boxes) / SparkCost.current().range_boxes)
         ranges = _even_ranges(asked, max(parts, cores(self.session())))
         plan = self._sink(shape, rows, ranges.parts)
-        shapes = replace(large, parts=())
+        terms = large.without_parts()
         slices = spread.slices()
         scratch = Scratch(self.root)
-        cut = CutJob(shapes, tuple(units), slices, back, ranges)
-        meet = MeetJob(shapes, asked, back, plan(scratch.path))
+        cut = CutJob(terms, tuple(units), slices, back, ranges)
+        meet = MeetJob(terms, asked, back, plan(scratch.path))
         number = len(units) + len(slices)
         outcome = self._shuffle(number, cut, meet, scratch, shape)
         return self._followed(outcome, shape, exact=spread.exact and large.exact)
@@ -354,9 +352,9 @@ class LargeFollower:
         """Follow cells of one array to cells of the other."""
         back = direction is Direction.BACKWARD
         if not isinstance(cells, CellSet):
-            return self.joins.exchange(self.large, self._whole_files(), cells, direction)
+            return self.joins.exchange(self.large, self.large.units(), cells, direction)
         if not cells:
-            shape = self.large.in_shape if back else self.large.out_shape
+            _, shape = self.large.shapes(backward=back)
             exact = cells.exact and self.large.exact
             return Followed(CellSet.empty(shape).with_exact(exact), 0, 0, 0, "local")
         units = self._units(cells, backward=back)
@@ -373,14 +371,15 @@ class LargeFollower:
         boxes = cells.boxes
         if len(boxes) > SparkCost.current().ruling_boxes:
             boxes = bounds(boxes)[None]
-        met = self.large.parts_met(boxes, backward=backward)
-        footers = len(met) <= SparkCost.current().footers
-        return self.large.units_met(
-            boxes, backward=backward, most=SparkCost.current().unit_rows, footers=footers
-        )
-
-    def _whole_files(self) -> list[Unit]:
-        return [Unit(part.path, part.levels, (), part.rows) for part in self.large.parts]
+        met = self.large.units_met(boxes, backward=backward)
+        if len(met) > SparkCost.current().footers:
+            return met
+        most = SparkCost.current().unit_rows
+        return [
+            unit
+            for file in met
+            for unit in self.large.pruned(file, boxes, backward=backward, most=most)
+        ]
 
     def _follow_here(
         self, units: list[Unit], rows: int, cells: CellSet, direction: Direction
@@ -396,8 +395,7 @@ class LargeFollower:
             scanned, matched = scanned + step.scanned, matched + step.matched
             joined += step.joined
         if found is None:
-            back = direction is Direction.BACKWARD
-            shape = self.large.in_shape if back else self.large.out_shape
+            _, shape = self.large.shapes(backward=direction is Direction.BACKWARD)
             found = CellSet.empty(shape).with_exact(cells.exact and self.large.exact)
         return Followed(found, scanned, matched, joined, "local")
 

@@ -22,10 +22,10 @@ from dslog.cells.cellset import CellSet
 from dslog.cells.linear import to_flat
 from dslog.cells.overlap import normalise
 from dslog.lineage.bitmap import apply_bitmap
-from dslog.lineage.factor import whole
+from dslog.lineage.large_lineage import LargeLineage, Unit
 from dslog.lineage.lineage import Lineage
+from dslog.lineage.part_files import dump_table, load_table
 from dslog.spark.kernels import set_bits
-from dslog.spark.part_files import LargeLineage, Unit, dump_table, load_table
 from dslog.spark.spark_cost import SparkCost
 from dslog.types import I64, U8, Shape
 
@@ -148,9 +148,9 @@ _RESULTS = pa.schema(
         ("data", pa.binary()),
     ]
 )
-BLOCKS = "part int, kind tinyint, data binary"
-_BLOCKS = pa.schema([("part", pa.int32()), ("kind", pa.int8()), ("data", pa.binary())])
-ROWS, BOXES = 0, 1
+BLOCKS = "part int, term int, data binary"
+_BLOCKS = pa.schema([("part", pa.int32()), ("term", pa.int32()), ("data", pa.binary())])
+BOXES = -1  # instead of the number of the term that rows are of
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,8 @@ class Work:
         shapes = lineage.out_shape, lineage.in_shape
         asked, answered = shapes if backward else shapes[::-1]
         if cells.is_bitmap and self._sink.dense:
-            mask = apply_bitmap(lineage.terms, asked, answered, cells.mask(), backward=backward)
+            along = backward == (lineage.orientation == "backward")
+            mask = apply_bitmap(lineage.terms, asked, answered, cells.mask(), backward=along)
             if mask is not None:
                 self._scanned += lineage.num_rows
                 self._matched += lineage.num_rows
@@ -379,23 +380,26 @@ def cut_units(batches: Batches, job: CutJob) -> Batches:
 
 def _cut_unit(job: CutJob, unit: Unit) -> Iterator[tuple[int, int, bytes]]:
     assert job.large is not None  # noqa: S101 (there are units only if there is a lineage)
-    large, axis = job.large, job.ranges.axis
-    everything = CellSet.full(large.out_shape if job.backward else large.in_shape).boxes
-    for some in large.pruned(
-        unit, everything, backward=job.backward, most=SparkCost.current().cut_rows
-    ):
-        table = large.lineage_of([some]).terms[0][0].table
-        lo, hi = table.bounds[:2] if job.backward else table.bounds[2:]
-        item, part = job.ranges.spans(lo[:, axis], hi[:, axis])
+    large, ranges = job.large, job.ranges
+    everything = CellSet.full(large.shapes(backward=job.backward)[0]).boxes
+    most = SparkCost.current().cut_rows
+    for some in large.pruned(unit, everything, backward=job.backward, most=most):
+        table = large.table_of(some)
+        ends = large.axis_bounds(unit.term, table, ranges.axis, backward=job.backward)
+        if ends is None:  # each row reaches into every range
+            data = dump_table(table, *large.table_shapes(unit.term))
+            yield from ((number, unit.term, data) for number in range(ranges.parts))
+            continue
+        item, part = ranges.spans(*ends)
         for number, start, stop in _runs(part):
             rows = table.take(item[start:stop])
-            yield number, ROWS, dump_table(rows, large.out_shape, large.in_shape)
+            yield number, unit.term, dump_table(rows, *large.table_shapes(unit.term))
 
 
 def _blocks(blocks: Iterable[tuple[int, int, bytes]]) -> pa.RecordBatch:
-    parts, kinds, data = zip(*blocks, strict=True)
-    columns = [pa.array(parts, pa.int32()), pa.array(kinds, pa.int8()), pa.array(data, pa.binary())]
-    return pa.RecordBatch.from_arrays(columns, schema=_BLOCKS)
+    columns = zip(*blocks, strict=True)
+    arrays = [pa.array(c, kind) for c, kind in zip(columns, _BLOCKS.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_BLOCKS)
 
 
 @dataclass(frozen=True)
@@ -410,12 +414,12 @@ class MeetJob:
 
 def meet_batches(batches: Batches, job: MeetJob) -> Batches:
     """Join, or only merge, what came together in a range."""
-    rows: list[bytes] = []
+    rows: list[tuple[int, bytes]] = []
     boxes: list[I64] = []
     for batch in batches:
-        for kind, data in zip(batch.column(1).to_pylist(), batch.column(2), strict=True):
-            if kind == ROWS:
-                rows.append(data.as_py())
+        for term, data in zip(batch.column(1).to_pylist(), batch.column(2), strict=True):
+            if term != BOXES:
+                rows.append((term, data.as_py()))
             else:
                 flat = np.frombuffer(data.as_buffer(), np.int64)
                 boxes.append(flat.reshape(-1, len(job.asked_shape), 2))
@@ -425,9 +429,9 @@ def meet_batches(batches: Batches, job: MeetJob) -> Batches:
         if job.large is None:
             work.keep(merged)
         else:
-            l, m = len(job.large.out_shape), len(job.large.in_shape)
-            for data in rows:
-                terms = (whole(load_table(data, l, m)),)
-                lineage = Lineage(job.large.out_shape, job.large.in_shape, terms)
+            work.join_boxes(job.large.in_memory(), merged, backward=job.backward)
+            for term, data in rows:
+                sides = map(len, job.large.table_shapes(term))
+                lineage = job.large.of_tables([(term, load_table(data, *sides))])
                 work.join_boxes(lineage, merged, backward=job.backward)
     yield from work.batches()

@@ -81,20 +81,3 @@ def set_bits(bits: npt.NDArray[np.uint8], lo: I64, hi: I64) -> None:
         while first <= last:
             bits[first >> 3] |= 128 >> (first & 7)
             first += 1
-
-
-@njit(cache=True)
-def any_overlap(
-    lo: I64, hi: I64, q_lo: I64, q_hi: I64, start: I64, stop: I64, found: npt.NDArray[np.bool_]
-) -> None:
-    """Mark the boxes that meet some query box in their stretch."""
-    for r in range(lo.shape[0]):
-        for q in range(start[r], stop[r]):
-            meets = True
-            for j in range(lo.shape[1]):
-                if lo[r, j] > q_hi[q, j] or hi[r, j] < q_lo[q, j]:
-                    meets = False
-                    break
-            if meets:
-                found[r] = True
-                break

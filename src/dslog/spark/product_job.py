@@ -26,9 +26,9 @@ from dslog.compress.factors import may_factor
 from dslog.compress.provrc import provrc_ranges
 from dslog.lineage.codec import column_names, table_columns
 from dslog.lineage.factor import Factor, Term
+from dslog.lineage.part_files import PartFile, read_part, rows_of
 from dslog.lineage.table import Table, axis_columns, concat
 from dslog.spark.job import cores
-from dslog.spark.part_files import PartFile, read_part, rows_of
 from dslog.spark.spark_cost import SparkCost
 from dslog.types import Shape
 

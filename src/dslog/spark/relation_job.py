@@ -48,21 +48,14 @@ from dslog.compress.encoder import Method, encode_table
 from dslog.compress.folds import fold
 from dslog.compress.provrc import provrc_ranges
 from dslog.errors import RelationError
+from dslog.lineage.large_lineage import LargeLineage, PartFactor, PartTable
 from dslog.lineage.lineage import Lineage
+from dslog.lineage.part_files import PartFile, dump_table, load_table, read_part, write_part
 from dslog.lineage.table import Table, concat
 from dslog.relation.parquet import check_footers, parquet_files
 from dslog.spark.job import cancelled_on_error, cores, shown
 from dslog.spark.kernels import join_progressions
 from dslog.spark.pair_blocks import Packing, PartBlocks, Split, chunk_keys, cut_keys
-from dslog.spark.part_files import (
-    PartFile,
-    Parts,
-    dump_table,
-    header_of,
-    load_table,
-    read_part,
-    write_part,
-)
 from dslog.spark.product_job import Rows, product_of
 from dslog.spark.relation_frame import explained, pack_frame
 from dslog.spark.spark_cost import SparkCost
@@ -280,7 +273,7 @@ def compress_frame(
     in_shape: Sequence[int],
     root: Path,
     options: Options | None = None,
-) -> Lineage | Parts:
+) -> Lineage | LargeLineage:
     """Compress a DataFrame with columns b0.. a0..; large results stay in files below ``root``.
 
     The files lie in a fresh directory of their own, which is gone again if anything fails, or if
@@ -311,7 +304,7 @@ def compress_path(
     root: Path,
     session: Callable[[], SparkSession],
     options: Options | None = None,
-) -> Lineage | Parts:
+) -> Lineage | LargeLineage:
     """Compress a relation in Parquet: a file, a directory, or any address the session can read.
 
     What is on this machine's disks is checked by the footers first: a relation that can't fit is
@@ -418,7 +411,7 @@ def _gather(pieces: _Pieces, packing: Packing, directory: Path, options: Options
     return Lineage(out_shape, in_shape, encode_table(table, out_shape, in_shape, options.method))
 
 
-def _keep(pieces: _Pieces, packing: Packing, directory: Path) -> Parts:
+def _keep(pieces: _Pieces, packing: Packing, directory: Path) -> LargeLineage:
     """Leave the part files where they are and write what came to the driver beside them."""
     shapes = packing.out_shape, packing.in_shape
     loose: dict[int, list[Table]] = {}
@@ -430,9 +423,12 @@ def _keep(pieces: _Pieces, packing: Packing, directory: Path) -> Parts:
     for levels, tables in loose.items():
         part = write_part(_in_order(concat(tables)), *shapes, directory)
         blobs.setdefault(levels, []).append(part)
-    grouped = tuple(tuple(blobs[levels]) for levels in sorted(blobs))
-    rows = sum(part.rows for parts in grouped for part in parts)
-    return Parts(header_of(grouped, *shapes), rows, grouped)
+    axes = tuple(range(len(shapes[0]))), tuple(range(len(shapes[1])))
+    filed = [
+        PartTable(directory.parent, len(axes[0]), len(axes[1]), tuple(blobs[levels]))
+        for levels in sorted(blobs)
+    ]
+    return LargeLineage(*shapes, tuple((PartFactor(*axes, table),) for table in filed))
 
 
 def _in_order(table: Table) -> Table:

@@ -22,7 +22,6 @@ class SparkCost(CostModel):
     block_numbers: int = 1 << 17  # numbers in a block; Spark copies a record several times
     window_pairs: int = 1 << 12  # pairs of a chunk that are compressed on trial
     travel_gain: int = 4  # pairs that a compressed row must stand for to travel as one
-    group_rows: int = 1 << 17  # rows in a row group of a part file
     head_rows: int = 1 << 13  # rows on which factors are tried first
     near: float = 0.8  # share of the product that two independent axes reach by count
     tasks_per_core: int = 4  # tasks that project rows, per core

@@ -5,7 +5,7 @@ columns of pairs, and on the ends of compressed rows, decide which files and row
 """
 
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
@@ -16,6 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from dslog.errors import DslogError, StoreError, did_you_mean
+from dslog.lineage.large_lineage import Unit
 from dslog.lineage.lineage import Lineage
 from dslog.relation.relation import column_names
 from dslog.sql.pairs import Condition, cells_window, condition, pairs_within, rows_window
@@ -52,11 +53,11 @@ class CatalogReader(DataSourceReader):
 
 @dataclass
 class Share(InputPartition):
-    """What one task reads: lineages, and the window of cells to read of them."""
+    """What one task reads: lineages, and the window of cells to read of them, or a unit of one."""
 
     lineages: tuple[StoredLineage, ...]
     window: I64
-    part: int = -1
+    unit: Unit | None = None
 
 
 class LineageReader(DataSourceReader):
@@ -90,20 +91,18 @@ class LineageReader(DataSourceReader):
         window = self._window()
         parts: list[Share] = []
         for stored in self._lineages:
-            count = 1 if stored.large is None else len(stored.large.parts)
-            whole = stored.large is None
-            parts += [Share((stored,), window, -1 if whole else k) for k in range(count)]
+            if stored.large is None or not stored.large.is_union:
+                parts.append(Share((stored,), window))
+                continue
+            units = stored.large.units_within(window, SqlCost.current().unit_rows)
+            parts += [Share((stored,), window, unit) for unit in units]
         return parts
 
     def _read_rows(self, reading: Share) -> Iterator[pa.RecordBatch]:
         (stored,) = reading.lineages
-        if reading.part < 0 or stored.large is None:
-            yield from rows_batches(stored.read(), stored.number)
-            return
         large = stored.large
-        part = replace(large, parts=(large.parts[reading.part],))
-        for unit in part.units_within(reading.window, SqlCost.current().unit_rows):
-            yield from rows_batches(large.lineage_of([unit]), stored.number)
+        lineage = large.lineage_of([reading.unit]) if reading.unit and large else stored.read()
+        yield from rows_batches(lineage, stored.number)
 
     def _pairs_parts(self) -> list[Share]:
         window = self._window()

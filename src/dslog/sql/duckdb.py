@@ -9,6 +9,7 @@ views expanded. These may be many more than the stored ones.
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -20,8 +21,6 @@ from dslog.lineage.factor import Factor, Term, whole
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
 from dslog.relation.relation import column_names
-from dslog.spark.part_files import LargePart
-from dslog.sql.pairs import cells_window
 from dslog.sql.sql_cost import SqlCost
 from dslog.sql.table_kinds import rows_batches, rows_schema
 from dslog.store.files import StoredLineage
@@ -117,18 +116,17 @@ def _sources(
     con: Any, stored: StoredLineage, sides: tuple[Shape, Shape], name: str, *, plain: bool
 ) -> Iterator[str]:
     """Yield a query for each kind of place that a lineage's rows are in."""
-    if stored.large is None:
+    large = stored.large
+    if large is None or not large.is_union:
         yield _registered(con, stored.read(), stored.number, f"dslog_{name}", plain=plain)
         return
-    for levels in sorted({part.levels for part in stored.large.parts}):
-        parts = [part for part in stored.large.parts if part.levels == levels]
-        if levels == 0:
-            yield _files_query(parts, stored.number, sides)
-            continue
-        everything = cells_window((), (), sides[0] + sides[1])
-        units = stored.large.units_within(everything, SqlCost.current().unit_rows)
-        lineage = stored.large.lineage_of([unit for unit in units if unit.levels == levels])
-        yield _registered(con, lineage, stored.number, f"dslog_{name}_folded", plain=plain)
+    files = [unit for unit in large.units() if unit.path and not unit.levels]
+    if files:
+        yield _files_query([unit.path for unit in files if unit.path], stored.number, sides)
+    others = [unit for unit in large.units() if unit not in files]
+    if others:
+        lineage = large.lineage_of(others)
+        yield _registered(con, lineage, stored.number, f"dslog_{name}_others", plain=plain)
 
 
 def _registered(con: Any, lineage: Lineage, number: int, name: str, *, plain: bool) -> str:
@@ -140,7 +138,7 @@ def _registered(con: Any, lineage: Lineage, number: int, name: str, *, plain: bo
     return f"select * from {_quoted(name)}"
 
 
-def _files_query(parts: list[LargePart], number: int, sides: tuple[Shape, Shape]) -> str:
+def _files_query(paths: list[Path], number: int, sides: tuple[Shape, Shape]) -> str:
     l, m = map(len, sides)
     columns = [f"{number}::bigint as lineage", "0 as term", "0 as factor"]
     for axis in column_names(l, m):
@@ -150,7 +148,7 @@ def _files_query(parts: list[LargePart], number: int, sides: tuple[Shape, Shape]
         ref = f"case {axis}r {cases} end" if axis.startswith("a") and l else "null::varchar"
         columns.append(f"{ref} as {axis}_ref")
     columns += ["null::varchar as folds", "null::varchar as linear"]
-    files = ", ".join("'" + str(part.path).replace("'", "''") + "'" for part in parts)
+    files = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
     return f"select {', '.join(columns)} from read_parquet([{files}])"
 
 

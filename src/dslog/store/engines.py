@@ -20,15 +20,15 @@ import pyarrow as pa
 from dslog.cells.selection import select
 from dslog.config import Config
 from dslog.errors import EngineError
+from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, Follower, Load
 from dslog.query.plan import Edge, Plan, plan_path
 from dslog.relation.relation import column_names, read
 from dslog.spark.join_job import LargeFollower, Limits, SharedLineage, SparkJoins, read_cells
-from dslog.spark.part_files import LargeLineage, Parts
 from dslog.spark.relation_job import Options, compress_frame, compress_path, relation_rows
 from dslog.spark.session import get_session
-from dslog.store.catalog import ArrayInfo, Body, Catalog, FileRecord, Pair, find_array
+from dslog.store.catalog import ArrayInfo, Body, Catalog, Pair, find_array
 from dslog.store.files import Files, StoredLineage, unpack_body
 from dslog.store.hooks import ReadCapture
 from dslog.store.store_cost import StoreCost
@@ -131,7 +131,9 @@ class Engines:
     def reading(self, read_capture: ReadCapture) -> ReadCapture:
         """Return what reads captures: those for Spark here, the others as given."""
 
-        def read_any(capture: object, pair: Pair, files: Files, engine: str) -> Lineage | Body:
+        def read_any(
+            capture: object, pair: Pair, files: Files, engine: str
+        ) -> Lineage | LargeLineage:
             if self._wants_spark(capture, engine):
                 return self._compress(capture, pair)
             if is_frame(capture):
@@ -188,18 +190,16 @@ class Engines:
         rows = relation_rows(os.fspath(capture))
         return rows is None or rows > self.limits.spark_rows
 
-    def _compress(self, capture: object, pair: Pair) -> Lineage | Body:
+    def _compress(self, capture: object, pair: Pair) -> Lineage | LargeLineage:
         shapes = pair.out.shape, pair.in_.shape
         limits = self.limits
         options = Options(collect_rows=limits.collect_rows, pairs=limits.partition_rows)
         root = self._root
         if isinstance(capture, str | PathLike):
             path = os.fspath(capture)
-            found = compress_path(path, *shapes, root, self._session, options)
-        else:
-            frame = capture if is_frame(capture) else self._frame(capture, pair)
-            found = compress_frame(cast("DataFrame", frame), *shapes, root, options)
-        return found if isinstance(found, Lineage) else self._body(found)
+            return compress_path(path, *shapes, root, self._session, options)
+        frame = capture if is_frame(capture) else self._frame(capture, pair)
+        return compress_frame(cast("DataFrame", frame), *shapes, root, options)
 
     def _frame(self, capture: object, pair: Pair) -> "DataFrame":
         """Give a relation that is in memory to Spark."""
@@ -208,15 +208,6 @@ class Engines:
             pairs = read(capture, pair.out.shape, pair.in_.shape)
             capture = pa.table({name: pairs[:, k] for k, name in enumerate(names)})
         return self._session().createDataFrame(capture)
-
-    def _body(self, parts: Parts) -> Body:
-        records = [
-            FileRecord(number, place, part.name, part.nbytes, part.checksum)
-            for number, blob in enumerate(parts.blobs)
-            for place, part in enumerate(blob)
-        ]
-        self.files.adopt(records)
-        return Body(parts.header, parts.num_rows, True, tuple(records))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ commit leaves a file without a row, which ``gc`` removes; a row without its file
 """
 
 import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -27,9 +28,11 @@ import pyarrow as pa
 
 from dslog.errors import CorruptError, ShapeError, StoreError
 from dslog.lineage.codec import read_blob, write_blob
+from dslog.lineage.large_lineage import Blob, LargeLineage, PartFactor, decode_large, is_large
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.packed import pack, unpack
-from dslog.spark.part_files import LargeLineage, large_lineage, rows_of, table_bounds
+from dslog.lineage.packed import unpack
+from dslog.lineage.part_files import PartFile, rows_of, table_bounds
+from dslog.lineage.table import Table
 from dslog.store.catalog import Body, Catalog, FileRecord, Pair
 
 MEMORY = ":memory:"
@@ -127,29 +130,29 @@ class Files:
         """Return where the file of this name is, or will be."""
         return self.root / name
 
-    def write(self, blobs: Sequence[pa.Table]) -> tuple[FileRecord, ...]:
-        """Write each blob to a file of its own; all of them or none."""
+    def write(self, blobs: Sequence[Blob]) -> tuple[FileRecord, ...]:
+        """Write each blob to a file of its own, or take in its part files; all or none."""
         if not blobs:
             return ()
         names = [f"{uuid4().hex}.parquet" for _ in blobs]
+        records: list[FileRecord] = []
         with self._writing(), self.removed_on_error(names):
             self.root.mkdir(parents=True, exist_ok=True)
-            for name, blob in zip(names, blobs, strict=True):
+            for number, (name, blob) in enumerate(zip(names, blobs, strict=True)):
+                if isinstance(blob, tuple):
+                    records += [part_record(number, k, part) for k, part in enumerate(blob)]
+                    continue
                 write_blob(blob, self.path(name))
-            records = tuple(self._record(number, name) for number, name in enumerate(names))
-            self.adopt(records)
-            return records
+                records.append(self._record(number, name))
+            for directory in {self.path(record.name).parent for record in records} | {self.root}:
+                _flush(directory)
+        return tuple(records)
 
     def _record(self, blob: int, name: str) -> FileRecord:
         """Flush a file to disk and describe it."""
         path = self.path(name)
         _flush(path)
         return FileRecord(blob, 0, name, path.stat().st_size, checksum(path))
-
-    def adopt(self, records: Iterable[FileRecord]) -> None:
-        """Take in files that are written and flushed: flush the directories that name them."""
-        for directory in {self.path(record.name).parent for record in records} | {self.root}:
-            _flush(directory)
 
     def read(self, records: Sequence[FileRecord]) -> list[pa.Table]:
         """Read all blobs of a lineage, each put together from its parts; damage is an error."""
@@ -245,6 +248,11 @@ class Files:
             raise CorruptError(f"the file {path} can't be read as Parquet: {error}") from error
 
 
+def part_record(blob: int, place: int, part: PartFile) -> FileRecord:
+    """Describe a part file, which whoever wrote it has flushed."""
+    return FileRecord(blob, place, part.name, part.nbytes, part.checksum)
+
+
 class TemporaryFiles(Files):
     """Files of a store in memory: a temporary directory, made when needed, gone at the end."""
 
@@ -275,17 +283,17 @@ def _flush(path: Path) -> None:
         os.close(handle)
 
 
-Stored = Lineage | Body | int
-"""Lineage to be stored, one whose files are written, or the number of a body to be shared."""
+Stored = Lineage | LargeLineage | int
+"""Lineage to be stored, maybe with part files written already, or the number of one to share."""
 
 
 def write_body(lineage: Stored, pair: Pair, files: Files) -> Body | int:
     """Return lineage in stored form, its large tables written to files."""
-    if not isinstance(lineage, Lineage):
+    if isinstance(lineage, int):
         return lineage
     check_shapes(lineage, pair)
-    packed = pack(lineage)
-    return Body(packed.header, lineage.num_rows, lineage.exact, files.write(packed.blobs))
+    header, blobs = lineage.encode()
+    return Body(header, lineage.num_rows, lineage.exact, files.write(blobs))
 
 
 def read_body(number: int, catalog: Catalog, files: Files) -> Lineage:
@@ -296,13 +304,8 @@ def read_body(number: int, catalog: Catalog, files: Files) -> Lineage:
 def unpack_body(number: int, body: Body, files: Files) -> Lineage:
     """Read what a body says, and the files it names."""
     blobs = files.read(body.files)
-    try:
+    with _decoding(number):
         lineage = unpack(body.header, blobs)
-    except (ValueError, TypeError, LookupError, AttributeError, pa.ArrowException) as error:
-        raise CorruptError(
-            f"lineage number {number} is damaged: {type(error).__name__}: {error}; "
-            f"restore the store from a copy, or capture that lineage again"
-        ) from error
     if (lineage.num_rows, lineage.exact) != (body.num_rows, body.exact):
         raise CorruptError(
             f"lineage number {number} has {lineage.num_rows} rows, not {body.num_rows} as the "
@@ -311,7 +314,19 @@ def unpack_body(number: int, body: Body, files: Files) -> Lineage:
     return lineage
 
 
-def check_shapes(lineage: Lineage, pair: Pair) -> None:
+@contextmanager
+def _decoding(number: int) -> Iterator[None]:
+    """Say which lineage is damaged if it can't be decoded."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, pa.ArrowException) as error:
+        raise CorruptError(
+            f"lineage number {number} is damaged: {type(error).__name__}: {error}; "
+            f"restore the store from a copy, or capture that lineage again"
+        ) from error
+
+
+def check_shapes(lineage: Lineage | LargeLineage, pair: Pair) -> None:
     """Raise a ShapeError unless the lineage is between arrays of this pair's shapes."""
     have = (lineage.out_shape, lineage.in_shape)
     want = (pair.out.shape, pair.in_.shape)
@@ -332,13 +347,20 @@ class StoredLineage:
 
     @cached_property
     def large(self) -> LargeLineage | None:
-        """Its part files, if that is how it is stored; None when it has to be read whole."""
-        if '"parts":' not in self.body.header:
+        """Its form in part files, if they can be read one by one; None if it is read whole."""
+        if not self.body.files:
             return None
-        paths: dict[int, list[Path]] = {}
-        for file in self.body.files:
-            paths.setdefault(file.blob, []).append(self.root / file.name)
-        return large_lineage(self.body.header, [paths[blob] for blob in sorted(paths)])
+        with _decoding(self.number):
+            header = json.loads(self.body.header)
+            if not is_large(header):
+                return None
+            parts = {f["blob"] for term in header["t"] for f in term if "parts" in f}
+            files: dict[int, list[FileRecord]] = {}
+            for file in self.body.files:
+                files.setdefault(file.blob, []).append(file)
+            whole = sorted(files.keys() - parts)
+            blobs = Files(self.root).read([file for blob in whole for file in files[blob]])
+            return decode_large(header, files, dict(zip(whole, blobs, strict=True)), self.root)
 
     def pieces(self) -> Iterator[Lineage]:
         """Read it piece by piece, a part file at a time; damage is a CorruptError.
@@ -349,20 +371,27 @@ class StoredLineage:
         if self.large is None:
             yield self.read()
             return
-        l, m = len(self.large.out_shape), len(self.large.in_shape)
-        for record, part in zip(self.body.files, self.large.parts, strict=True):
-            (blob,) = Files(self.root).read([record])
-            table = rows_of(blob, l, m, part.levels)
-            inside = all(
-                low <= lo and hi <= high
-                for (lo, hi), (low, high) in zip(table_bounds(table), part.bounds, strict=True)
+        yield self.large.in_memory()
+        for number, term in enumerate(self.large.terms):
+            for factor in term:
+                if isinstance(factor, PartFactor):
+                    for part in factor.table.parts:
+                        table = self._checked(factor, part)
+                        yield self.large.of_tables([(number, table)])
+
+    def _checked(self, factor: PartFactor, part: PartFile) -> Table:
+        (blob,) = Files(self.root).read([part_record(0, 0, part)])
+        table = rows_of(blob, factor.table.num_out, factor.table.num_in, part.levels)
+        inside = all(
+            low <= lo and hi <= high
+            for (lo, hi), (low, high) in zip(table_bounds(table), part.bounds, strict=True)
+        )
+        if len(table) != part.rows or not inside:
+            raise CorruptError(
+                f"the file {self.root / part.name} does not hold the rows that the catalog says; "
+                f"restore the store from a copy, or capture that lineage again"
             )
-            if len(table) != part.rows or not inside:
-                raise CorruptError(
-                    f"the file {part.path} does not hold the rows that the catalog says; "
-                    f"restore the store from a copy, or capture that lineage again"
-                )
-            yield Lineage.of_table(self.large.out_shape, self.large.in_shape, table)
+        return table
 
     def read(self) -> Lineage:
         """Read all of it; checksums are compared."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
 from dslog.store.catalog import (
     ArrayInfo,
-    Body,
     Catalog,
     OperationReuse,
     Pair,
@@ -25,8 +25,10 @@ from dslog.store.files import Files, Stored
 class ReadCapture(Protocol):
     """Turns what a user gave as capture into lineage."""
 
-    def __call__(self, capture: object, pair: Pair, files: Files, engine: str) -> Lineage | Body:
-        """Return the lineage; or, when it was written to ``files`` already, its stored form."""
+    def __call__(
+        self, capture: object, pair: Pair, files: Files, engine: str
+    ) -> Lineage | LargeLineage:
+        """Return the lineage; its part files, if it has any, are in ``files`` already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,8 @@ from pyspark.sql.types import (
 
 from dslog.capture.spark.row_id import Numbering, Trail
 from dslog.compress.provrc import provrc, provrc_ranges
+from dslog.lineage.part_files import PartFile, dump_table, load_table, write_part
 from dslog.lineage.table import Table, concat
-from dslog.spark.part_files import PartFile, dump_table, load_table, write_part
 from dslog.types import I64
 
 _ANY = 1 << 40  # the size of an axis for which part files have int64 columns, whatever they hold

@@ -19,7 +19,6 @@ partition out, and executors do the pass if one was cut.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -60,17 +59,14 @@ from dslog.capture.spark.row_pass import (
     write,
 )
 from dslog.capture.spark.source import moves_rows, spread_in_order
-from dslog.capture.table_product import RowMap, TableProduct, unite_products
+from dslog.capture.table_product import RowMap
 from dslog.compress.provrc import provrc_ranges
-from dslog.lineage.codec import column_names
-from dslog.lineage.lineage import Lineage
-from dslog.lineage.packed import pack
+from dslog.lineage.large_lineage import PartTable
+from dslog.lineage.part_files import PartFile, load_table
 from dslog.lineage.table import Table, concat
 from dslog.spark.job import cores
-from dslog.spark.part_files import PartFile, load_table
-from dslog.store.catalog import Body, FileRecord
 from dslog.store.files import Files
-from dslog.types import I64, Shape
+from dslog.types import I64
 
 _NOTES = "place int, note string"
 
@@ -97,21 +93,22 @@ class PartWriter:
         spill: Spill,
         moves: Mapping[int, Sequence[Move]],
         loose: Mapping[int, Sequence[Table]],
-    ) -> dict[int, tuple[PartFile, ...]]:
+    ) -> dict[int, PartTable]:
         """Have scratch files shifted into part files, by relation; rows on the driver too."""
         if not moves:
             return {}
         directory = self.files.root.absolute() / uuid4().hex
         directory.mkdir(parents=True)
         asked = [(number, move) for number, some in moves.items() for move in some]
-        found: dict[int, tuple[PartFile, ...]] = {}
+        found: dict[int, PartTable] = {}
         try:
             parts = self._shift(session, Shifting(spill.directory, str(directory)), asked)
             for number in moves:
                 tables = list(loose.get(number, ()))
                 first = [write(concat(tables), directory)] if tables else []
                 rest = [part for (own, _), part in zip(asked, parts, strict=True) if own == number]
-                found[number] = (*first, *rest)
+                width = moves[number][0].width
+                found[number] = PartTable(directory.parent, 1, width, (*first, *rest))
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
             raise
@@ -129,54 +126,6 @@ class PartWriter:
         notes = spread.mapInArrow(job, _NOTES).toArrow()
         found = sorted(zip(*(c.to_pylist() for c in notes.columns), strict=True))
         return [PartFile.from_json(note) for _, note in found]
-
-
-def store_products(
-    out_shape: Shape,
-    in_shape: Shape,
-    products: Sequence[TableProduct],
-    files: Files,
-    *,
-    exact: bool,
-) -> Lineage | Body:
-    """Return the lineage of products, or its stored form if some of it is in part files."""
-    lineage = unite_products(out_shape, in_shape, products, exact=exact)
-    large = {id(p.rows.table): p.rows.parts for p in products if p.rows.parts}
-    if not large:
-        return lineage
-    packed = pack(lineage)
-    header = json.loads(packed.header)
-    records = list(files.write(packed.blobs))
-    num_rows, blob = lineage.num_rows, len(packed.blobs)
-    for term, items in zip(lineage.terms, header["t"], strict=True):
-        for place, factor in enumerate(term):
-            parts = large.get(id(factor.table))
-            if parts is not None:
-                items[place] = _item(parts, items[place], blob, factor.table.num_in)
-                records += [
-                    FileRecord(blob, number, part.name, part.nbytes, part.checksum)
-                    for number, part in enumerate(parts)
-                ]
-                num_rows += sum(part.rows for part in parts) - 1
-                blob += 1
-    files.adopt(records)
-    return Body(json.dumps(header, separators=(",", ":")), num_rows, exact, tuple(records))
-
-
-def _item(
-    parts: Sequence[PartFile], placeholder: dict[str, object], blob: int, width: int
-) -> dict[str, object]:
-    """The header of a factor whose rows are in part files."""
-    levels = parts[0].levels
-    return {
-        "b": placeholder["b"],
-        "a": placeholder["a"],
-        "n": sum(part.rows for part in parts),
-        "k": levels,
-        "c": {},
-        "w": {name: ["plain"] for name in column_names(1, width, levels)},
-        "blob": blob,
-    }
 
 
 class OutOfOrderError(Exception):
@@ -204,11 +153,8 @@ def run_pass(frame: DataFrame, spec: PassSpec, part_writer: PartWriter) -> PassR
         filed = part_writer.collect(frame.sparkSession, spill, moves, loose)
         maps: dict[int, RowMap] = {}
         for number, width in wanted(spec).items():
-            forward = spec.is_tap(number)
-            if number in filed:
-                maps[number] = RowMap.in_files(filed[number], width, forward=forward)
-            else:
-                maps[number] = RowMap(_join(loose.get(number, []), width), forward)
+            table = filed.get(number) or _join(loose.get(number, []), width)
+            maps[number] = RowMap(table, spec.is_tap(number))
     return PassResult(tuple(counts.sum(axis=0).tolist()), maps)
 
 

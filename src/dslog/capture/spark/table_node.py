@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from dslog.capture.recorder import Node, Step, StoreRecorder
 from dslog.capture.spark.row_id import RowSet
-from dslog.capture.spark.row_trace import PartWriter, store_products
-from dslog.capture.table_product import Pairs, RowMap, TableProduct
+from dslog.capture.spark.row_trace import PartWriter
+from dslog.capture.table_product import Pairs, RowMap, TableProduct, unite_products
 from dslog.config import Config
 from dslog.errors import CaptureError
+from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
-from dslog.store.catalog import Body
 
 if TYPE_CHECKING:
     from dslog.capture.spark.frame import Frame
@@ -158,7 +158,7 @@ class Tracker:
         self.recorder.record(Step(table.origin.op, list(tables), [table.node], (found,), args))
         table.recorded = True
 
-    def _lineage(self, table: TableNode, inputs: list[Input]) -> Lineage | Body:
+    def _lineage(self, table: TableNode, inputs: list[Input]) -> Lineage | LargeLineage:
         """Unite what a step read of one table, which may have come in twice."""
         parts = []
         for one in inputs:
@@ -166,5 +166,5 @@ class Tracker:
                 rows = RowMap.run(table.shape[0]) if link is None else table.rows.maps[link]
                 parts.append(TableProduct(rows, columns))
         exact = all(one.exact for one in inputs)
-        files = self.part_writer.files
-        return store_products(table.shape, inputs[0].table.shape, parts, files, exact=exact)
+        found = unite_products(table.shape, inputs[0].table.shape, parts, exact=exact)
+        return found if found.is_filed else found.in_memory()

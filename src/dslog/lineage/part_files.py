@@ -1,14 +1,9 @@
-"""Part files: a large Lineage as Parquet files that executors write, one each.
+"""Part files: rows of a large table as Parquet files that executors write, one each.
 
 A part has the columns of ``lineage.codec``, all of them, as plain integers whose types follow from
 the shapes of the arrays, so that any reader can put the parts of a Lineage one after another, and
 SQL can read them. Rows are sorted by their first output cell; row groups are small and every page
 has a checksum, because a query reads the few row groups that its bounds let through.
-
-A Lineage too large to load: its part files, and which of their row groups a query meets.
-
-Files are ruled out by the bounds in the header, row groups by the statistics in the files'
-footers, so a selective query reads a few thousand rows of however many there are.
 """
 
 from __future__ import annotations
@@ -19,7 +14,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -30,12 +25,10 @@ import pyarrow.parquet as pq
 
 from dslog.errors import CorruptError
 from dslog.lineage.codec import column_names, columns_table, table_columns
-from dslog.lineage.factor import whole
 from dslog.lineage.interval_index import IntervalIndex
-from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table, concat
-from dslog.spark.kernels import any_overlap
-from dslog.spark.spark_cost import SparkCost
+from dslog.lineage.kernels import any_overlap
+from dslog.lineage.lineage_cost import LineageCost
+from dslog.lineage.table import Table
 from dslog.types import I64, Shape
 
 Bounds = tuple[tuple[int, int], ...]
@@ -69,15 +62,6 @@ class PartFile:
         return cls(name, rows, levels, nbytes, bytes.fromhex(checksum), ends)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """A Lineage whose rows are all in part files: what a store commits."""
-
-    header: str
-    num_rows: int
-    blobs: tuple[tuple[PartFile, ...], ...]
-
-
 def write_part(table: Table, out_shape: Shape, in_shape: Shape, directory: Path) -> PartFile:
     """Write a table into a directory that exists, under a fresh name, and flush it to disk.
 
@@ -91,7 +75,7 @@ def write_part(table: Table, out_shape: Shape, in_shape: Shape, directory: Path)
         compression="zstd",
         use_dictionary=False,
         column_encoding={name: _encoding(blob.column(name)) for name in blob.column_names},
-        row_group_size=SparkCost.current().group_rows,
+        row_group_size=LineageCost.current().group_rows,
         store_schema=False,
         write_page_checksum=True,
     )
@@ -112,33 +96,6 @@ def table_bounds(table: Table) -> Bounds:
     low = np.concatenate([out_lo, in_lo], axis=1).min(axis=0).tolist()
     high = np.concatenate([out_hi, in_hi], axis=1).max(axis=0).tolist()
     return tuple(zip(low, high, strict=True))
-
-
-def header_of(
-    blobs: Sequence[Sequence[PartFile]], out_shape: Shape, in_shape: Shape, *, exact: bool = True
-) -> str:
-    """Return the header of a Lineage that is the union of these blobs, one table each.
-
-    It is the header of ``lineage.serial``, with the bounds of every part beside the row count.
-    """
-    l, m = len(out_shape), len(in_shape)
-    terms = [
-        [
-            {
-                "n": sum(part.rows for part in parts),
-                "k": parts[0].levels,
-                "c": {},
-                "w": {name: ["plain"] for name in column_names(l, m, parts[0].levels)},
-                "blob": number,
-                "parts": [[part.rows, part.bounds] for part in parts],
-            }
-        ]
-        for number, parts in enumerate(blobs)
-    ]
-    header: dict[str, object] = {"b": list(out_shape), "a": list(in_shape), "t": terms}
-    if not exact:
-        header["exact"] = False
-    return json.dumps(header, separators=(",", ":"))
 
 
 def _blob(table: Table, out_shape: Shape, in_shape: Shape) -> pa.Table:
@@ -218,127 +175,10 @@ def load_table(data: bytes, num_out: int, num_in: int) -> Table:
     return rows_of(blob, num_out, num_in, levels)
 
 
-@dataclass(frozen=True, slots=True)
-class LargePart:
-    """One part file: where it is, its rows, its fold levels, and the box of cells it names."""
-
-    path: Path
-    rows: int
-    levels: int
-    bounds: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """Some row groups of a part file: what one task reads at a time."""
-
-    path: Path
-    levels: int
-    groups: tuple[int, ...]
-    rows: int
-
-
-@dataclass(frozen=True)
-class LargeLineage:
-    """The part files of a Lineage, by their bounds."""
-
-    out_shape: Shape
-    in_shape: Shape
-    parts: tuple[LargePart, ...]
-    exact: bool = True
-
-    @property
-    def num_rows(self) -> int:
-        """Compressed rows in all parts."""
-        return sum(part.rows for part in self.parts)
-
-    @cached_property
-    def _bounds(self) -> I64:
-        ends = [part.bounds for part in self.parts]
-        return np.array(ends, np.int64).reshape(len(ends), -1, 2)
-
-    def side(self, *, backward: bool) -> slice:
-        """The axes, among all of them, that a query in this direction asks about."""
-        l = len(self.out_shape)
-        return slice(0, l) if backward else slice(l, None)
-
-    def parts_met(self, boxes: I64, *, backward: bool) -> list[LargePart]:
-        """Return the parts whose bounds meet some of the boxes."""
-        met = meets(self._bounds[:, self.side(backward=backward)], boxes)
-        return [part for part, hit in zip(self.parts, met, strict=True) if hit]
-
-    def units_met(
-        self, boxes: I64, *, backward: bool, most: int, footers: bool = True
-    ) -> list[Unit]:
-        """Return what must be read to answer for the boxes, ``most`` rows or so at a time.
-
-        Without ``footers`` whole files are named, and row groups are left to whoever reads them.
-        """
-        units: list[Unit] = []
-        for part in self.parts_met(boxes, backward=backward):
-            if footers:
-                footer = read_footer(part.path)
-                bounds = group_bounds(footer, len(self.out_shape), len(self.in_shape), part.levels)
-                met = np.flatnonzero(meets(bounds[:, self.side(backward=backward)], boxes))
-                units += _units(part, footer, met.tolist(), most)
-            else:
-                units.append(Unit(part.path, part.levels, (), part.rows))
-        return units
-
-    def units_within(self, window: I64, most: int) -> list[Unit]:
-        """Return what must be read for a box over all axes, outputs and inputs."""
-        units: list[Unit] = []
-        hit = meets(self._bounds, window[None])
-        for part in (part for part, inside in zip(self.parts, hit, strict=True) if inside):
-            footer = read_footer(part.path)
-            bounds = group_bounds(footer, len(self.out_shape), len(self.in_shape), part.levels)
-            met = np.flatnonzero(meets(bounds, window[None]))
-            units += _units(part, footer, met.tolist(), most)
-        return units
-
-    def lineage_of(self, units: Sequence[Unit]) -> Lineage:
-        """Read units as a Lineage of their rows alone."""
-        l, m = len(self.out_shape), len(self.in_shape)
-        tables: dict[int, list[Table]] = {}
-        for unit in units:
-            tables.setdefault(unit.levels, []).append(read_unit(unit, l, m))
-        terms = tuple(whole(concat(some)) for some in tables.values())
-        return Lineage(self.out_shape, self.in_shape, terms, exact=self.exact)
-
-    def pruned(self, unit: Unit, boxes: I64, *, backward: bool, most: int) -> list[Unit]:
-        """Rule out row groups of a unit that names a whole file."""
-        if unit.groups:
-            return [unit]
-        footer = read_footer(unit.path)
-        bounds = group_bounds(footer, len(self.out_shape), len(self.in_shape), unit.levels)
-        met = np.flatnonzero(meets(bounds[:, self.side(backward=backward)], boxes))
-        part = LargePart(unit.path, unit.rows, unit.levels, ())
-        return _units(part, footer, met.tolist(), most)
-
-
-def large_lineage(header: str, files: Sequence[Sequence[Path]]) -> LargeLineage | None:
-    """Read the header of a stored Lineage; None unless all of its rows are in part files.
-
-    ``files`` holds, for each blob of the header, the paths of its parts in order.
-    """
-    item = json.loads(header)
-    parts: list[LargePart] = []
-    for term in item["t"]:
-        if len(term) != 1 or "parts" not in term[0]:
-            return None
-        factor = term[0]
-        paths = files[factor["blob"]]
-        parts += [
-            LargePart(path, rows, factor["k"], tuple((lo, hi) for lo, hi in bounds))
-            for path, (rows, bounds) in zip(paths, factor["parts"], strict=True)
-        ]
-    if not parts:
-        return None
-    return LargeLineage(tuple(item["b"]), tuple(item["a"]), tuple(parts), item.get("exact", True))
-
-
 def meets(bounds: I64, boxes: I64) -> npt.NDArray[np.bool_]:
     """Say for each of some bounding boxes (n, d, 2) whether any query box (k, d, 2) meets it."""
+    if not bounds.shape[1]:
+        return np.full(len(bounds), len(boxes) > 0)
     lo, hi = np.ascontiguousarray(bounds[:, :, 0]), np.ascontiguousarray(bounds[:, :, 1])
     index = IntervalIndex.build(
         np.ascontiguousarray(boxes[:, :, 0]), np.ascontiguousarray(boxes[:, :, 1])
@@ -358,17 +198,17 @@ def read_footer(path: Path) -> pq.FileMetaData:
         raise _damaged(path, error) from error
 
 
-def read_unit(unit: Unit, num_out: int, num_in: int) -> Table:
-    """Read the rows of a unit; every page's checksum is compared."""
+def read_groups(path: Path, groups: Sequence[int], num_out: int, num_in: int, levels: int) -> Table:
+    """Read row groups of a part file, by default all; every page's checksum is compared."""
     try:
         with pq.ParquetFile(
-            unit.path, metadata=read_footer(unit.path), page_checksum_verification=True
+            path, metadata=read_footer(path), page_checksum_verification=True
         ) as file:
-            groups = unit.groups or range(file.metadata.num_row_groups)
-            blob = file.read_row_groups(list(groups), use_threads=False)
+            some = list(groups or range(file.metadata.num_row_groups))
+            blob = file.read_row_groups(some, use_threads=False)
     except (OSError, pa.ArrowException) as error:
-        raise _damaged(unit.path, error) from error
-    return rows_of(blob, num_out, num_in, unit.levels)
+        raise _damaged(path, error) from error
+    return rows_of(blob, num_out, num_in, levels)
 
 
 def group_bounds(footer: pq.FileMetaData, num_out: int, num_in: int, levels: int) -> I64:
@@ -400,20 +240,6 @@ def _group_bounds(group: pq.RowGroupMetaData, num_out: int, num_in: int) -> I64:
         shifts = [(0, 0) if ref < 0 else tuple(bounds[ref]) for ref in refs]
         bounds.append([first + min(s[0] for s in shifts), last + max(s[1] for s in shifts)])
     return np.array(bounds, np.int64).reshape(-1, 2)
-
-
-def _units(part: LargePart, footer: pq.FileMetaData, groups: list[int], most: int) -> list[Unit]:
-    """Gather row groups into units of ``most`` rows or so."""
-    units: list[Unit] = []
-    held: list[int] = []
-    rows = 0
-    for group in groups:
-        held.append(group)
-        rows += footer.row_group(group).num_rows
-        if rows >= most or group == groups[-1]:
-            units.append(Unit(part.path, part.levels, tuple(held), rows))
-            held, rows = [], 0
-    return units
 
 
 def _damaged(path: Path, error: Exception) -> CorruptError:

@@ -5,7 +5,7 @@ import pytest
 from numpy_oracles import apart, case, check, contains, floats, make_call
 
 from dslog.algebra.product import matched
-from dslog.capture.numpy.arrange import arrange
+from dslog.capture.numpy.call import arrange
 
 X = floats(3, 4)
 CASES = [

@@ -24,8 +24,7 @@ from dslog.algebra.product import (
     row,
 )
 from dslog.algebra.union import union
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call
+from dslog.capture.numpy.call import Call, arrange
 from dslog.cells.cellset import CellSet
 from dslog.lineage.lineage import Lineage
 

@@ -120,7 +120,7 @@ def _views(call: Call) -> Lineages | None:
     for output in call.outputs:
         row: list[Lineage | None] = [None] * len(call.inputs)
         for place, array in enumerate(call.inputs):
-            if is_view(output, array):
+            if output.base is not None and is_view(output, array):
                 row[place] = lineage_of_view(output, array)
                 break
         if not any(lineage is not None for lineage in row):

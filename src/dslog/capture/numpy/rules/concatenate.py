@@ -9,8 +9,7 @@ import numpy as np
 
 from dslog.algebra.axis import shifted
 from dslog.algebra.product import part, product, row
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
 from dslog.types import Shape

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from dslog.algebra.product import follow, free, numpy_names, product, read
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
 from dslog.types import Shape

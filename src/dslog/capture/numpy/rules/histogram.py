@@ -9,8 +9,7 @@ import numpy as np
 
 from dslog.algebra.affine import all_to_all, identity
 from dslog.algebra.product import free, from_pairs, part, product, row
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array, Shape

@@ -21,8 +21,7 @@ from dslog.algebra.affine import all_to_all, identity
 from dslog.algebra.axis import repeated, tiled
 from dslog.algebra.product import Part, free, matched, numpy_names, part, product, row
 from dslog.algebra.union import union
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules.reduce import axes_of, reduced
 from dslog.lineage.lineage import Lineage

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from dslog.algebra.product import from_pairs, matched
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import has_nan, is_nan, lines, ordered
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules.reduce import axes_of, reduced

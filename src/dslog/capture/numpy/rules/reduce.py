@@ -24,8 +24,7 @@ from dslog.algebra.product import (
     row,
 )
 from dslog.algebra.union import union
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import has_nan, is_nan
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.factor import Factor

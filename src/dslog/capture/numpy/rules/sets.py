@@ -19,8 +19,7 @@ from dslog.algebra.product import (
     product,
     read,
 )
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import is_nan
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage

@@ -26,8 +26,7 @@ from dslog.algebra.product import (
     product,
     row,
 )
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import moves
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.view import is_view, lineage_of_view

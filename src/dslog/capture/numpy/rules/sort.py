@@ -8,8 +8,7 @@ import numpy as np
 
 from dslog.algebra.positions import lineage_of_positions
 from dslog.algebra.product import elementwise, from_pairs
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import along_axis, ordered, positions_of
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage

@@ -9,8 +9,7 @@ import numpy as np
 from dslog.algebra.affine import all_to_all
 from dslog.algebra.axis import shifted, window
 from dslog.algebra.product import elementwise, matched, part, product, row
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat

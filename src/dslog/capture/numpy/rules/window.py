@@ -14,8 +14,7 @@ import numpy as np
 from dslog.algebra.affine import identity
 from dslog.algebra.axis import blocks, repeated, rows, shifted, spread, strided, window
 from dslog.algebra.product import follow, free, matched, part, product, read, row
-from dslog.capture.numpy.arrange import arrange
-from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules.reduce import reduced
 from dslog.capture.numpy.rules.shape import on_axis, on_line

@@ -27,12 +27,9 @@ EXAMPLES = "testing/operations.py"
 # Why a name may be defined in two packages.
 ALLOWED_NAMES = {
     "Plan": "of a query; of an index with arrays in it",
-    "Row": "of a lineage table, in an algebra of rows; of the table of numpy functions",
+    "Row": "of a lineage table; of the table of numpy functions",
     "Scope": "the calls that tell about a pattern; the calls between enter and exit",
     "Step": "of a query's path; of a numpy program",
-    "column_names": "of a relation; of a lineage table",
-    "from_intervals": "of the linear cells of an array; of a side of a lineage",
-    "to_intervals": "of the linear cells of an array; of a side of a lineage",
     "first_cells": "of values that are equal; of a set of cells",
     "join": "boxes with a table; two relations on the cells between",
     "paint": "boxes onto a mask; a region onto a mask",
@@ -65,7 +62,6 @@ ALLOWED_LONE = {
     "cells/dataframe.py": "imports Spark, which a cell set must not",
     "cli/demo/stories.py": "what the demo does, apart from how it is told",
     "cli/picture.py": "draws cells as text",
-    "lineage/lineage_cost.py": "the package's thresholds",
     "lineage/column_code.py": "bits of a column, apart from the names of columns",
     "lineage/describe.py": "rows as formulas for people, apart from the rows",
     "lineage/join.py": "how a table answers, apart from what it is",

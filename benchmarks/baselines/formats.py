@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 
 from benchmarks.baselines.turbo import read_turbo, write_turbo
 from dslog.compress.encoder import compress
-from dslog.lineage.codec import table_columns
 from dslog.lineage.lineage import Lineage
 from dslog.relation.relation import schema
 from dslog.types import I64
@@ -168,7 +167,7 @@ def rows_table(lineage: Lineage) -> pa.Table:
         return pa.table({"b0": pa.array([], pa.int64())})
     table = lineage.terms[0][0].table
     n = len(table)
-    columns = table_columns(table)
+    columns = table.named()
     return pa.table({name: np.broadcast_to(c, n).copy() for name, c in columns.items()})
 
 

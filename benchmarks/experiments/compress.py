@@ -171,7 +171,8 @@ def point_table(setting: Setting) -> Iterator[PointRow]:
 
 def scan_outputs(table: Table, cell: int) -> I64:
     """Look at every row of a table between vectors, as fast as numpy does it: backward."""
-    hit = (table.out_lo[:, 0] <= cell) & (cell <= table.out_hi[:, 0])
+    lo, width = table.said_of(0)
+    hit = (lo <= cell) & (cell <= lo + width)
     return _inputs(table.take(hit))
 
 
@@ -179,15 +180,15 @@ def scan_inputs(table: Table, cell: int) -> I64:
     """Look at every row of a table between vectors, as fast as numpy does it: forward."""
     low, high = _inputs(table)
     hit = (low <= cell) & (cell <= high)
-    return np.stack([table.out_lo[hit, 0], table.out_hi[hit, 0]])
+    lo, width = table.said_of(0)
+    return np.stack([lo[hit], lo[hit] + width[hit]])
 
 
 def _inputs(table: Table) -> I64:
     """Both ends of the input; a relative one counts from its output."""
-    relative = table.ref[:, 0] >= 0
-    low = table.in_lo[:, 0] + np.where(relative, table.out_lo[:, 0], 0)
-    high = table.in_hi[:, 0] + np.where(relative, table.out_hi[:, 0], 0)
-    return np.stack([low, high])
+    (b, b_width), (a, a_width, ref) = table.said_of(0), table.said_of(1)
+    low = a + np.where(ref >= 0, b, 0)
+    return np.stack([low, low + a_width + np.where(ref >= 0, b_width, 0)])
 
 
 def _box(cell: int) -> I64:

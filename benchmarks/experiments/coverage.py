@@ -29,7 +29,7 @@ import numpy as np
 
 from benchmarks.experiment import Experiment, Setting, Target
 from benchmarks.workloads.numpy_call import Lineages, Shapes, call_numpy, values_for
-from dslog.algebra.equal import num_pairs, same_lineage
+from dslog.algebra.equal import same_lineage
 from dslog.capture.store import open_store
 from dslog.lineage.lineage import Lineage
 from dslog.store.lineage_store import LineageStore
@@ -316,7 +316,7 @@ def _weigh(tally: Tally, lineages: Lineages) -> None:
 def csv_size(lineage: Lineage) -> int:
     """Return the bytes of the raw relation as CSV; of a large one, by the mean length of a row."""
     shape = lineage.out_shape + lineage.in_shape
-    pairs = num_pairs(lineage)
+    pairs = lineage.most_pairs
     if pairs > _WRITTEN_OUT:
         means = [float(_digits(np.arange(size)).mean()) for size in shape]
         return int(pairs * (sum(means) + len(shape)))

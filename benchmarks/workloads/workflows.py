@@ -224,13 +224,5 @@ def two_axes(shape: Shape) -> Shape:
 
 def pairs_at_most(lineage: Lineage) -> int:
     """Count pairs, those that two rows share twice."""
-    total = 0
-    for term in lineage.terms:
-        counts = []
-        for factor in term:
-            plain = factor.table.unfold()
-            outs = np.prod((plain.out_hi - plain.out_lo + 1).astype(float), axis=1)
-            ins = np.prod((plain.in_hi - plain.in_lo + 1).astype(float), axis=1)
-            counts.append(int((outs * ins).sum()))
-        total += math.prod(counts)
-    return total
+    unfolded = [math.prod(f.table.unfold().most_pairs for f in term) for term in lineage.terms]
+    return int(sum(unfolded))

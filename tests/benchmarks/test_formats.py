@@ -42,5 +42,5 @@ def test_provrc_is_one_row_for_a_sum(form, tmp_path):
 def test_provrc_rows_have_every_attribute():
     relation, out_shape, in_shape = moved((20, 30), np.fliplr)
     table = rows_table(compress(relation, out_shape, in_shape, method="provrc"))
-    assert table.column_names == ["b0", "b0w", "b1", "b1w", "a0", "a0w", "a1", "a1w", "a0r", "a1r"]
+    assert table.column_names == ["b0", "b1", "a0", "a1", "b0w", "b1w", "a0w", "a1w", "a0r", "a1r"]
     assert table.num_rows == 30

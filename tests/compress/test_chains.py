@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from dslog.compress import provrc as module
+from dslog.compress.compress_cost import CompressCost
 from dslog.compress.encoder import compress
 from dslog.compress.provrc import provrc
-from dslog.lineage.column_table import ColumnTable
-from dslog.lineage.packed import pack, unpack
+from dslog.lineage.lineage import Lineage
 
 
 def filtered(rng, n):
@@ -42,24 +41,22 @@ CASES = (filtered, broadcast, windows, steady)
 @pytest.mark.parametrize("make", CASES)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("thorough", [True, False])
-def test_columns_hold_the_same_rows(make, seed, thorough, monkeypatch):
+def test_columns_hold_the_same_rows(make, seed, thorough, choose):
     relation, in_shape = make(np.random.default_rng(seed), 400)
     out_shape = (int(relation[:, 0].max()) + 1 + seed,)
     matrix = provrc(relation, out_shape, in_shape, thorough=thorough)
-    monkeypatch.setattr(module, "_MANY", 16)
+    choose(CompressCost, many_rows=16)
     columns = provrc(relation, out_shape, in_shape, thorough=thorough)
-    assert isinstance(columns, ColumnTable)
-    assert not columns.has_rows
+    assert not columns.has_matrix
     assert columns == matrix
 
 
 @pytest.mark.parametrize("make", CASES)
-def test_columns_are_stored_and_read_back(make, monkeypatch):
-    monkeypatch.setattr(module, "_MANY", 16)
+def test_columns_are_stored_and_read_back(make, choose):
+    choose(CompressCost, many_rows=16)
     relation, in_shape = make(np.random.default_rng(1), 400)
     lineage = compress(relation, (int(relation[:, 0].max()) + 1,), in_shape)
-    packed = pack(lineage, 0)
-    back = unpack(packed.header, packed.blobs)
+    back = Lineage.decode(*lineage.encode(0))
     expected = np.unique(relation, axis=0)
     np.testing.assert_array_equal(lineage.to_relation(), expected)
     np.testing.assert_array_equal(back.to_relation(), expected)
@@ -80,9 +77,9 @@ def test_order_and_repeats_do_not_matter(shapes, seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_scattered_cells_in_disorder(seed, monkeypatch):
+def test_scattered_cells_in_disorder(seed, choose):
     """The early look at scattered cells gives up before it has seen that rows are out of order."""
-    monkeypatch.setattr(module, "_ENOUGH", 16)
+    choose(CompressCost, enough_cells=16)
     n = 40_000
     relation = np.stack([np.arange(n), np.random.default_rng(seed).permutation(n)], axis=1)
     untidy = np.concatenate([relation[: n // 2], relation[n // 2 :][::-1], relation[:3]])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress, recompress
-from dslog.lineage.packed import pack, unpack
+from dslog.lineage.lineage import Lineage
 from dslog.testing import naive
 from dslog.testing.strategies import Case, relations
 
@@ -55,8 +55,7 @@ def test_says_what_the_relation_says(method, orientation, case: Case, seed, kind
 def test_survives_packing(method, case: Case, inline_rows):
     relation, out_shape, in_shape = case
     lineage = compress(relation, out_shape, in_shape, method=method)
-    packed = pack(lineage, inline_rows)
-    again = unpack(packed.header, packed.blobs)
+    again = Lineage.decode(*lineage.encode(inline_rows))
     assert again == lineage
     np.testing.assert_array_equal(again.to_relation(), lineage.to_relation())
 

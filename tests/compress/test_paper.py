@@ -5,7 +5,7 @@ import pytest
 
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
-from dslog.lineage.table import Table
+from dslog.lineage.table import Row, Table
 from dslog.testing import naive
 from dslog.testing import operations as ops
 
@@ -23,15 +23,13 @@ def test_running_example_is_one_row():
     lineage = compress(SUM, (3,), (3, 2), method="provrc")
     table = only_table(lineage)
     assert lineage.num_rows == 1
-    assert table.rows.tolist() == [[0, 2, 0, 0, 0, 1]]
-    assert table.ref.tolist() == [[0, -1]]
+    assert table.row(0) == Row(((0, 2),), ((0, 0), (0, 1)), (0, -1))
 
 
 def test_running_example_forward_representation():
     """Table IV: a0 in [0, 2], a1 in [0, 1], b0 = a0 + 0."""
     table = only_table(compress(SUM, (3,), (3, 2), method="provrc", orientation="forward"))
-    assert table.rows.tolist() == [[0, 0, 2, 1, 0, 0]]
-    assert table.ref.tolist() == [[0]]
+    assert table.row(0) == Row(((0, 2), (0, 1)), ((0, 0),), (0,))
 
 
 @pytest.mark.parametrize("orientation", ["backward", "forward"])
@@ -53,13 +51,13 @@ def test_aggregate_of_all_cells():
         (4, 4),
     )
     table = only_table(compress(relation, out_shape, in_shape, method="provrc"))
-    assert table.rows.tolist() == [[0, 0, 0, 0, 0, 0, 3, 3]]
+    assert table.row(0) == Row(((0, 0), (0, 0)), ((0, 3), (0, 3)), (-1, -1))
 
 
 def test_one_to_one():
     """Figure 3: a one-to-one operation over two cells is one relative row."""
     table = only_table(compress([[0, 0], [1, 1]], (2,), (2,), method="provrc"))
-    assert (table.rows.tolist(), table.ref.tolist()) == ([[0, 1, 0, 0]], [[0]])
+    assert table.row(0) == Row(((0, 1),), ((0, 0),), (0,))
 
 
 def test_range_join_of_all_to_all():

@@ -6,7 +6,7 @@ import pytest
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table
+from dslog.lineage.table import Row, Table
 from dslog.testing import operations as ops
 
 N = 1000
@@ -61,7 +61,8 @@ def test_point_query_scans_a_few_rows_of_many():
 
 def test_huge_arrays_cost_nothing():
     side = 10**6
-    table = Table.plain(2, 2, [[0, 0, side - 1, side - 1, 0, 0, 0, 0]], [[1, 0]])
+    row = Row(((0, side - 1),) * 2, ((0, 0),) * 2, (1, 0))
+    table = Table.of_rows(2, 2, [row])
     transpose = Lineage.of_table((side, side), (side, side), table)
     found = transpose.backward(CellSet.from_boxes((side, side), np.array([[[5, 9], [0, 10**5]]])))
     assert found.boxes.tolist() == [[[0, 10**5], [5, 9]]]

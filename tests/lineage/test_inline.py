@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dslog.compress.encoder import compress
-from dslog.lineage.packed import pack, unpack
+from dslog.lineage.lineage import Lineage
 
 
 def steps(n):
@@ -23,27 +23,27 @@ def steps(n):
 def test_small_tables_need_no_file(n, key):
     lineage = steps(n)
     assert lineage.num_rows == n
-    packed = pack(lineage)
-    assert packed.blobs == ()
-    (((item,),),) = (json.loads(packed.header)["t"],)
+    header, blobs = lineage.encode()
+    assert blobs == []
+    (((item,),),) = (json.loads(header)["t"],)
     assert key in item
-    back = unpack(packed.header)
+    back = Lineage.decode(header)
     assert back == lineage
     assert np.array_equal(back.to_relation(), lineage.to_relation())
 
 
 @pytest.mark.compiled
 def test_large_tables_are_files():
-    packed = pack(steps(3000))
-    assert len(packed.blobs) == 1
-    assert len(packed.header) < 500
+    header, blobs = steps(3000).encode()
+    assert len(blobs) == 1
+    assert len(header) < 500
 
 
 def test_packed_columns_take_less_than_half_of_the_rows():
     lineage = steps(40)
-    rows = pack(lineage, inline_rows=1 << 40)
-    assert 2 * len(pack(lineage).header) < len(rows.header)
-    assert unpack(rows.header) == lineage
+    rows, _ = lineage.encode(inline_rows=1 << 40)
+    assert 2 * len(lineage.encode()[0]) < len(rows)
+    assert Lineage.decode(rows) == lineage
 
 
 def test_folded_tables_are_packed_too():
@@ -54,6 +54,6 @@ def test_folded_tables_are_packed_too():
         b = np.arange(12) + 12 * k
         parts.append(np.stack([b, 5000 * k + stride * np.arange(12)], axis=1))
     lineage = compress(np.concatenate(parts), (360,), (150_000,))
-    packed = pack(lineage)
-    assert packed.blobs == ()
-    assert np.array_equal(unpack(packed.header).to_relation(), np.concatenate(parts))
+    header, blobs = lineage.encode()
+    assert blobs == []
+    assert np.array_equal(Lineage.decode(header).to_relation(), np.concatenate(parts))

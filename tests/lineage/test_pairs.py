@@ -1,12 +1,11 @@
 """A few boxes with a few rows: the same hits as by way of the index."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dslog.lineage import join as module
 from dslog.lineage.join import join
+from dslog.lineage.lineage_cost import LineageCost
 from dslog.lineage.table import Table
 
 
@@ -22,9 +21,8 @@ def tables(draw):
     rng = np.random.default_rng(draw(st.integers(0, 9999)))
     lo = rng.integers(0, 6, (n, l + m))
     hi = lo + rng.integers(0, 4, (n, l + m))
-    rows = np.concatenate([lo[:, :l], hi[:, :l], lo[:, l:], hi[:, l:]], axis=1)
     ref = rng.integers(-1, l, (n, m)) if l else np.full((n, m), -1)
-    return Table.plain(l, m, rows, ref)
+    return Table(l, m, np.concatenate([lo, hi - lo, ref], axis=1).T)
 
 
 @settings(max_examples=100, deadline=None)
@@ -35,6 +33,5 @@ def test_same_hits(table, backward, k, seed):
     low = rng.integers(0, 12, (k, d))
     queries = np.stack([low, low + rng.integers(0, 5, (k, d))], axis=2)
     quick = hits(table, queries, backward=backward)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_FEW_PAIRS", -1)
+    with LineageCost.using(few_pairs=-1):
         assert hits(table, queries, backward=backward) == quick

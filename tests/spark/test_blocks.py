@@ -221,8 +221,8 @@ def test_folded_pieces_join_over_their_seams():
 )
 def test_joined_folds_mean_the_same(base, step, counts, drop):
     total = sum(counts)
-    rows = np.array([[t, t, 50 + base + step * t, 50 + base + step * t] for t in range(total)])
-    plain = Table.plain(1, 1, rows, np.full((total, 1), -1))
+    t = np.arange(total)
+    plain = Table.of_boxes(t, t, 50 + base + step * t, 50 + base + step * t)
     ends = np.cumsum([0, *counts])
     pieces = [fold(plain.take(slice(a, b))) for a, b in pairwise(ends)]
     pieces = [piece for k, piece in enumerate(pieces) if k != drop]

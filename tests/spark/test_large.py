@@ -17,8 +17,8 @@ from dslog.compress.provrc import provrc
 from dslog.errors import CorruptError
 from dslog.lineage.factor import Factor
 from dslog.lineage.large_lineage import LargeLineage, PartFactor, PartTable, decode_large
+from dslog.lineage.lineage import Lineage
 from dslog.lineage.lineage_cost import LineageCost
-from dslog.lineage.packed import unpack
 from dslog.lineage.part_files import (
     PartFile,
     dump_table,
@@ -30,7 +30,7 @@ from dslog.lineage.part_files import (
     table_bounds,
     write_part,
 )
-from dslog.lineage.table import Table
+from dslog.lineage.table import Row, Table
 from dslog.query.plan import Direction
 from dslog.spark.join_job import LargeFollower, Limits, SparkJoins
 from dslog.testing.strategies import relations
@@ -170,7 +170,7 @@ def test_parts_read_as_a_whole(tmp_path):
     table = provrc(relation, out_shape, in_shape)
     parts = [write_part(t, out_shape, in_shape, tmp_path / "parts") for t in split_rows(table, 3)]
     blobs = [pq.read_table(tmp_path / part.name) for part in parts]
-    lineage = unpack(
+    lineage = Lineage.decode(
         of_parts(parts, out_shape, in_shape, tmp_path).encode()[0], [pa.concat_tables(blobs)]
     )
     np.testing.assert_array_equal(lineage.to_relation(), relation)
@@ -212,8 +212,8 @@ def test_offsets_fit_their_column(tmp_path):
     """An offset reaches from minus the output's length to the input's."""
     (tmp_path / "parts").mkdir()
     out_shape, in_shape = (300,), (200,)
-    rows = np.array([[150, 299, -150, -100], [0, 99, 100, 100]])
-    table = Table.plain(1, 1, rows, np.zeros((2, 1), np.int64))
+    rows = [Row(((150, 299),), ((-150, -100),), (0,)), Row(((0, 99),), ((100, 100),), (0,))]
+    table = Table.of_rows(1, 1, rows)
     part = write_part(table, out_shape, in_shape, tmp_path / "parts")
     assert read_part(tmp_path / part.name, 1, 1, 0) == table
 

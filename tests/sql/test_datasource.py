@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dslog
+from dslog.algebra.product import plain_table
 from dslog.compress.encoder import compress
 from dslog.errors import DslogError
-from dslog.sql.duckdb import plain_table
 from dslog.sql.pairs import Condition, cells_window, condition, pairs_within, rows_window
 from dslog.sql.spark_session import register
 from dslog.sql.sql_cost import SqlCost
@@ -226,8 +226,14 @@ def test_plain_rows_mean_the_same(case, orientation):
 
 
 def test_products_too_large_for_a_view_say_so():
-    with SqlCost.using(view_rows=10), pytest.raises(DslogError, match="too many for a view"):
-        plain_table(compress(*ops.resize((30, 31), (13, 17))))
+    relation, out_shape, in_shape = ops.resize((30, 31), (13, 17))
+    assert plain_table(compress(relation, out_shape, in_shape), 10) is None
+    with dslog.open(":memory:") as opened, duckdb.connect() as con:
+        opened.array("A", in_shape)
+        opened.array("B", out_shape)
+        opened.lineage("B", "A", relation)
+        with SqlCost.using(view_rows=10), pytest.raises(DslogError, match=r"B_A.*too large"):
+            dslog.duckdb_view(con, opened, "B", "A")
 
 
 def test_windows():

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table
+from dslog.lineage.table import Fold, Row, Table
 from dslog.types import I64, Shape
 
 
@@ -34,9 +34,9 @@ def all_to_all(out_shape: Shape, in_shape: Shape, *, exact: bool = True) -> Line
     """Each output cell from every input cell."""
     if not math.prod(out_shape) or not math.prod(in_shape):
         return Lineage.empty(out_shape, in_shape).with_exact(exact)
-    row = [0] * len(out_shape) + [size - 1 for size in out_shape]
-    row += [0] * len(in_shape) + [size - 1 for size in in_shape]
-    table = Table.plain(len(out_shape), len(in_shape), [row], [[-1] * len(in_shape)])
+    outs, ins = (tuple((0, size - 1) for size in shape) for shape in (out_shape, in_shape))
+    row = Row(outs, ins, (-1,) * len(in_shape))
+    table = Table.of_rows(len(out_shape), len(in_shape), [row])
     return Lineage.of_table(out_shape, in_shape, table, exact=exact)
 
 
@@ -48,7 +48,7 @@ def same_order(out_shape: Shape, in_shape: Shape) -> Lineage:
     size = math.prod(in_shape)
     if size <= 1:
         return all_to_all(out_shape, in_shape)
-    table = Table.plain(1, 1, [[0, size - 1, 0, 0]], [[0]])
+    table = Table.of_rows(1, 1, [Row(((0, size - 1),), ((0, 0),), (0,))])
     out_axes, in_axes = tuple(range(len(out_shape))), tuple(range(len(in_shape)))
     factor = Factor(out_axes, in_axes, table, out_flat=True, in_flat=True)
     return Lineage(out_shape, in_shape, ((factor,),))
@@ -75,19 +75,11 @@ def affine(out_shape: Shape, in_shape: Shape, start: Iterable[int], step: npt.Ar
 
 def point(out_shape: Shape, in_shape: Shape, out: Iterable[int], in_: Iterable[int]) -> Lineage:
     """One output cell from one input cell."""
-    row = np.array(list(out) * 2 + list(in_) * 2, np.int64)
-    return Lineage.of_table(
-        out_shape,
-        in_shape,
-        Table(
-            len(out_shape),
-            len(in_shape),
-            row[None],
-            np.full((1, len(in_shape)), -1, np.int64),
-            np.ones((1, 0), np.int64),
-            np.zeros((1, 0, len(row)), np.int64),
-        ),
-    )
+    l, m = len(out_shape), len(in_shape)
+    columns = np.zeros((2 * l + 3 * m, 1), np.int64)
+    columns[: l + m, 0] = [*out, *in_]
+    columns[2 * (l + m) :] = -1
+    return Lineage.of_table(out_shape, in_shape, Table(l, m, columns))
 
 
 def linear(out_shape: Shape, in_shape: Shape, first: int, steps: Sequence[int]) -> Lineage:
@@ -141,29 +133,31 @@ def _factor(
     out_shape: Shape, start: Sequence[int], steps: I64, outs: Sequence[int], ins: Sequence[int]
 ) -> Factor:
     """One row over some axes: output axes that inputs follow by 1 are ranges, the others fold."""
-    l, m = len(outs), len(ins)
     part = steps[np.ix_(ins, outs)]
-    ref = np.full(m, -1, np.int64)
-    ranges = []
-    for j in sorted(range(l), key=lambda j: -out_shape[outs[j]]):
+    refs = np.full(len(ins), -1, np.int64)
+    ends = [(0, 0)] * len(outs)
+    folded = []
+    for j in sorted(range(len(outs)), key=lambda j: -out_shape[outs[j]]):
         follows = part[:, j] == 1
-        if ((part[:, j] == 0) | follows).all() and (ref[follows] < 0).all():
-            ref[follows] = j
-            ranges.append(j)
-    folded = [j for j in range(l) if j not in ranges]
-    row = np.zeros(2 * (l + m), np.int64)
-    row[[l + j for j in ranges]] = [out_shape[outs[j]] - 1 for j in ranges]
-    row[2 * l : 2 * l + m] = row[2 * l + m :] = [start[i] for i in ins]
-    count = np.array([[out_shape[outs[j]] for j in folded]], np.int64).reshape(1, len(folded))
-    step = np.zeros((1, len(folded), 2 * (l + m)), np.int64)
-    for level, j in enumerate(folded):
-        step[0, level, [j, l + j]] = 1
-        step[0, level, 2 * l : 2 * l + m] = step[0, level, 2 * l + m :] = part[:, j]
-    return Factor(tuple(outs), tuple(ins), Table(l, m, row[None], ref[None], count, step))
+        if ((part[:, j] == 0) | follows).all() and (refs[follows] < 0).all():
+            refs[follows] = j
+            ends[j] = (0, out_shape[outs[j]] - 1)
+        else:
+            folded.append(j)
+    folds = tuple(
+        Fold(
+            out_shape[outs[j]],
+            tuple((int(k == j),) * 2 for k in range(len(outs))),
+            tuple((by, by) for by in part[:, j].tolist()),
+        )
+        for j in sorted(folded)
+    )
+    row = Row(tuple(ends), tuple((start[i],) * 2 for i in ins), tuple(refs.tolist()), folds)
+    return Factor(tuple(outs), tuple(ins), Table.of_rows(len(outs), len(ins), [row]))
 
 
 def _scalar() -> Factor:
-    return Factor((), (), Table.plain(0, 0, np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64)))
+    return Factor((), (), Table.point())
 
 
 def find_affine(positions: I64, in_shape: Shape) -> Lineage | None:
@@ -245,7 +239,7 @@ def multiply(outer: Affine, inner: Affine) -> Affine:
 
 def as_affine(lineage: Lineage) -> Affine | None:
     """Return the affine map that a lineage is, if it is one over all output cells."""
-    if lineage.orientation != "backward" or len(lineage.terms) != 1:
+    if not lineage.is_backward or len(lineage.terms) != 1:
         return None
     start = np.zeros(len(lineage.in_shape), np.int64)
     step = np.zeros((len(lineage.in_shape), len(lineage.out_shape)), np.int64)
@@ -257,31 +251,24 @@ def as_affine(lineage: Lineage) -> Affine | None:
 
 def _read(factor: Factor, out_shape: Shape, start: I64, step: I64) -> bool:
     """Add the axes of a factor of one row; False when it is not affine, or leaves cells out."""
-    table = factor.table
-    if len(table) != 1 or factor.out_flat or factor.in_flat:
+    if len(factor.table) != 1 or factor.is_flat:
         return False
-    l, m = table.num_out, table.num_in
-    low, high = table.rows[0, :l], table.rows[0, l : 2 * l]
-    begin, end = table.rows[0, 2 * l : 2 * l + m], table.rows[0, 2 * l + m :]
-    if low.any() or (begin != end).any():
+    row = factor.table.row(0)
+    if any(lo for lo, _ in row.outs) or any(lo != hi for lo, hi in row.ins):
         return False
-    sizes = high + 1
+    sizes = [hi + 1 for _, hi in row.outs]
     ins, outs = list(factor.in_axes), list(factor.out_axes)
-    start[ins] = begin
-    for i, ref in enumerate(table.ref[0].tolist()):
+    start[ins] = [lo for lo, _ in row.ins]
+    for i, ref in enumerate(row.refs):
         if ref >= 0:
             step[ins[i], outs[ref]] = 1
-    for count, by in zip(table.count[0].tolist(), table.step[0], strict=True):
-        moved = np.flatnonzero(by[:l])
-        alike = (by[:l] == by[l : 2 * l]).all() and (by[2 * l : 2 * l + m] == by[2 * l + m :]).all()
-        if count == 1:
-            continue
-        if not alike or len(moved) != 1 or by[moved[0]] != 1 or sizes[moved[0]] != 1:
+    for fold in row.folds:
+        moved = [j for j, by in enumerate(fold.outs) if any(by)]
+        if any(lo != hi for lo, hi in fold.outs + fold.ins) or len(moved) != 1:
             return False
-        sizes[moved[0]] = count
-        change = by[2 * l : 2 * l + m].copy()
-        follows = table.ref[0] == moved[0]
-        if follows.any():
+        (j,) = moved
+        if fold.outs[j][0] != 1 or sizes[j] != 1 or j in row.refs:
             return False
-        step[ins, outs[moved[0]]] = change
-    return bool((sizes == [out_shape[j] for j in outs]).all())
+        sizes[j] = fold.count
+        step[ins, outs[j]] = [by for by, _ in fold.ins]
+    return sizes == [out_shape[j] for j in outs]

@@ -34,8 +34,8 @@ def spread(first: int, last: int, lo: int, hi: int) -> Table:
 def strided(size: int, start: int, step: int, first: int = 0) -> Table:
     """``a = start + step * (b - first)`` for ``size`` outputs: slices and flips.
 
-    >>> strided(3, 9, -2).unfold().rows.tolist()
-    [[0, 0, 9, 9], [1, 1, 7, 7], [2, 2, 5, 5]]
+    >>> strided(3, 9, -2).expand().tolist()
+    [[0, 9], [1, 7], [2, 5]]
     """
     if step == 1:
         return shifted(size, start - first, first)
@@ -77,8 +77,8 @@ def blocks(outputs: int, size: int, inputs: int) -> Table:
 def scan(size: int, first: int = 0) -> Table:
     """Output b from inputs 0 to b; outputs start at ``first``.
 
-    >>> scan(3).unfold().rows.tolist()
-    [[0, 0, 0, 0], [1, 1, 0, 1], [2, 2, 0, 2]]
+    >>> scan(3).expand().tolist()
+    [[0, 0], [1, 0], [1, 1], [2, 0], [2, 1], [2, 2]]
     """
     if size <= 0:
         return Table.empty(1, 1)

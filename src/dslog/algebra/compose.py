@@ -2,7 +2,7 @@
 
 Three ways, each exact. Formulas first: an identity changes nothing, affine maps multiply, and rows
 of boxes combine row by row. Where those have no answer, the pairs themselves are joined, as arrays
-of C-order positions sorted by the cell in the middle. Where that would take more than ``MOST``
+of C-order positions sorted by the cell in the middle. Where that would take too many
 pairs there is none, and the caller has to keep the two steps apart.
 
 Two steps as one, row by row: what boxes of boxes are.
@@ -18,40 +18,36 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from dslog.algebra.affine import as_affine, multiply
+from dslog.algebra.algebra_cost import AlgebraCost
 from dslog.algebra.positions import Pairs
-from dslog.algebra.union import unite
+from dslog.algebra.restrict import union
+from dslog.cells.order import count_up, lexicographic_order, strides
 from dslog.compress.encoder import recompress
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table
+from dslog.lineage.table import Interval, Row, Table
 from dslog.types import I64, Shape
 
-Interval = tuple[int, int]
-
-_MOST_ROWS = 4096  # combinations that are worth trying
-_MOST_CUT = 64  # cells at the edge of a cut interval that get rows of their own
+T = TypeVar("T")
 
 
 class _NoFormula(Exception):  # noqa: N818 (a way out, not an error)
     """The combination of two rows is not a few rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One plain row: the output box, and per input axis an interval and the axis it follows."""
-
-    out: tuple[Interval, ...]
-    ins: tuple[tuple[Interval, int], ...]
-
-
 def combine_rows(outer: Lineage, inner: Lineage) -> Lineage | None:
     """Return the lineage of both steps, or None when it is not a few rows."""
     first, second = _rows_of(outer), _rows_of(inner)
-    if first is None or second is None or len(first) * len(second) > _MOST_ROWS:
+    if (
+        first is None
+        or second is None
+        or len(first) * len(second) > AlgebraCost.current().most_rows
+    ):
         return None
     try:
         found = [row for b, a in itertools.product(first, second) for row in _combine(b, a)]
@@ -60,140 +56,106 @@ def combine_rows(outer: Lineage, inner: Lineage) -> Lineage | None:
     found = list(dict.fromkeys(found))
     if not found:
         return Lineage.empty(outer.out_shape, inner.in_shape)
-    table = _table(found, len(outer.out_shape), len(inner.in_shape))
+    table = Table.of_rows(len(outer.out_shape), len(inner.in_shape), found)
     lineage = Lineage.of_table(outer.out_shape, inner.in_shape, table)
     return lineage if len(found) == 1 else recompress([lineage])
 
 
 def _rows_of(lineage: Lineage) -> list[Row] | None:
     """The rows of a lineage over all its axes, if they are few and plain."""
-    if lineage.orientation != "backward":
+    if not lineage.is_backward:
         return None
     rows: list[Row] = []
     for term in lineage.terms:
-        if any(factor.out_flat or factor.in_flat for factor in term):
+        if any(factor.is_flat for factor in term):
             return None
         tables = [factor.table for factor in term]
-        size = 1
-        for table in tables:
-            size *= int(table.count.prod(axis=1).sum()) if len(table) else 0
-        if len(rows) + size > _MOST_ROWS:
+        if (
+            len(rows) + math.prod(table.num_unfolded for table in tables)
+            > AlgebraCost.current().most_rows
+        ):
             return None
-        parts = [_read(table.unfold()) for table in tables]
+        plain = [table.unfold() for table in tables]
+        parts = [[table.row(r) for r in range(len(table))] for table in plain]
         for chosen in itertools.product(*parts):
-            out: list[Interval] = [(0, 0)] * len(lineage.out_shape)
-            ins: list[tuple[Interval, int]] = [((0, 0), -1)] * len(lineage.in_shape)
+            outs: list[Interval] = [(0, 0)] * len(lineage.out_shape)
+            ins: list[Interval] = [(0, 0)] * len(lineage.in_shape)
+            refs = [-1] * len(lineage.in_shape)
             for factor, row in zip(term, chosen, strict=True):
-                for axis, interval in zip(factor.out_axes, row.out, strict=True):
-                    out[axis] = interval
-                for axis, (interval, ref) in zip(factor.in_axes, row.ins, strict=True):
-                    ins[axis] = (interval, factor.out_axes[ref] if ref >= 0 else -1)
-            rows.append(Row(tuple(out), tuple(ins)))
+                for axis, interval in zip(factor.out_axes, row.outs, strict=True):
+                    outs[axis] = interval
+                for axis, interval, ref in zip(factor.in_axes, row.ins, row.refs, strict=True):
+                    ins[axis], refs[axis] = interval, factor.out_axes[ref] if ref >= 0 else -1
+            rows.append(Row(tuple(outs), tuple(ins), tuple(refs)))
     return rows
-
-
-def _read(table: Table) -> list[Row]:
-    out = np.stack([table.out_lo, table.out_hi], axis=-1).tolist()
-    ins = np.stack([table.in_lo, table.in_hi], axis=-1).tolist()
-    refs = table.ref.tolist()
-    return [
-        Row(
-            tuple((lo, hi) for lo, hi in box),
-            tuple(((lo, hi), ref) for (lo, hi), ref in zip(interval, ref_row, strict=True)),
-        )
-        for box, interval, ref_row in zip(out, ins, refs, strict=True)
-    ]
 
 
 def _combine(outer: Row, inner: Row) -> Iterator[Row]:
     """Give the rows of c to a for one row of c to b and one of b to a."""
-    middle = []
-    followers = [sum(ref == i for _, ref in inner.ins) for i in range(len(outer.ins))]
-    box = list(outer.out)
-    for i, ((low, high), ref) in enumerate(outer.ins):
-        p_low, p_high = inner.out[i]
+    middle: list[Interval] = []
+    followers = [inner.refs.count(i) for i in range(len(outer.ins))]
+    box = list(outer.outs)
+    for i, ((low, high), ref) in enumerate(zip(outer.ins, outer.refs, strict=True)):
+        p_low, p_high = inner.outs[i]
         if ref < 0:
             x, y = max(low, p_low), min(high, p_high)
             if x > y:
                 return
             if x < y and followers[i] > 1:
                 raise _NoFormula  # a diagonal of an interval is no box
-            middle.append(((x, y), -1))
+            middle.append((x, y))
             continue
         if low < high and followers[i] > 1:
             raise _NoFormula
         o_low, o_high = box[ref]
         box[ref] = (max(o_low, p_low - high), min(o_high, p_high - low))
-        middle.append(((low, high), ref))
+        middle.append((low, high))
     if any(low > high for low, high in box):
         return
-    for piece in _pieces(tuple(box), middle, inner, followers):
-        yield Row(
-            piece.out, tuple(_follow(piece.ins, interval, ref) for interval, ref in inner.ins)
-        )
+    for piece in _pieces(Row(tuple(box), tuple(middle), outer.refs), inner, followers):
+        found = [
+            _follow(piece, interval, ref)
+            for interval, ref in zip(inner.ins, inner.refs, strict=True)
+        ]
+        yield Row(piece.outs, tuple(ends for ends, _ in found), tuple(ref for _, ref in found))
 
 
-def _pieces(
-    box: tuple[Interval, ...],
-    middle: list[tuple[Interval, int]],
-    inner: Row,
-    followers: list[int],
-) -> Iterable[Row]:
+def _pieces(whole: Row, inner: Row, followers: list[int]) -> Iterable[Row]:
     """Split a box where the interval of some b is cut, so that in each piece none is."""
-    pieces = [Row(box, tuple(middle))]
-    for i, ((low, high), ref) in enumerate(middle):
-        if ref < 0 or not followers[i] or low == high:
-            continue
-        p_low, p_high = inner.out[i]
-        pieces = [part for piece in pieces for part in _split(piece, i, ref, p_low, p_high)]
+    pieces = [whole]
+    for i, ((low, high), ref) in enumerate(zip(whole.ins, whole.refs, strict=True)):
+        if ref >= 0 and followers[i] and low < high:
+            pieces = [part for piece in pieces for part in _split(piece, i, ref, *inner.outs[i])]
     return pieces
 
 
 def _split(piece: Row, i: int, ref: int, p_low: int, p_high: int) -> Iterator[Row]:
-    (low, high), _ = piece.ins[i]
-    begin, end = piece.out[ref]
+    most = AlgebraCost.current().most_cut
+    low, high = piece.ins[i]
+    begin, end = piece.outs[ref]
     free = (max(begin, p_low - low), min(end, p_high - high))  # c for which nothing is cut
     if free[0] <= free[1]:
-        yield _narrow(piece, ref, free)
+        yield replace(piece, outs=_put(piece.outs, ref, free))
         cut = [*range(begin, free[0]), *range(free[1] + 1, end + 1)]
     else:
-        cut = list(range(begin, min(end, begin + _MOST_CUT) + 1))
-    if len(cut) > _MOST_CUT:
+        cut = list(range(begin, min(end, begin + most) + 1))
+    if len(cut) > most:
         raise _NoFormula
     for c in cut:
-        fixed = ((max(c + low, p_low), min(c + high, p_high)), -1)
-        narrowed = _narrow(piece, ref, (c, c))
-        ins = (*narrowed.ins[:i], fixed, *narrowed.ins[i + 1 :])
-        yield replace(narrowed, ins=ins)
+        fixed = (max(c + low, p_low), min(c + high, p_high))
+        yield Row(_put(piece.outs, ref, (c, c)), _put(piece.ins, i, fixed), _put(piece.refs, i, -1))
 
 
-def _narrow(piece: Row, axis: int, interval: Interval) -> Row:
-    return replace(piece, out=(*piece.out[:axis], interval, *piece.out[axis + 1 :]))
+def _put(values: tuple[T, ...], place: int, value: T) -> tuple[T, ...]:
+    return (*values[:place], value, *values[place + 1 :])
 
 
-def _follow(
-    middle: tuple[tuple[Interval, int], ...], interval: Interval, ref: int
-) -> tuple[Interval, int]:
+def _follow(piece: Row, interval: Interval, ref: int) -> tuple[Interval, int]:
     """The interval of an input axis, by way of the middle axis that it follows."""
     if ref < 0:
         return interval, -1
-    (low, high), further = middle[ref]
-    return (low + interval[0], high + interval[1]), further
-
-
-def _table(rows: list[Row], num_out: int, num_in: int) -> Table:
-    flat = [
-        [lo for lo, _ in row.out]
-        + [hi for _, hi in row.out]
-        + [lo for (lo, _), _ in row.ins]
-        + [hi for (_, hi), _ in row.ins]
-        for row in rows
-    ]
-    return Table.plain(num_out, num_in, flat, [[ref for _, ref in row.ins] for row in rows])
-
-
-FEW = 1 << 12  # pairs that are quicker to join than to reason about
-MOST = 1 << 24  # pairs that fit in memory with some room
+    low, high = piece.ins[ref]
+    return (low + interval[0], high + interval[1]), piece.refs[ref]
 
 
 Either = Lineage | Pairs
@@ -201,13 +163,14 @@ Either = Lineage | Pairs
 
 def compose(outer: Either, inner: Either) -> Either | None:
     """Return C from A, given C from B and B from A; None when that takes too many pairs."""
-    if count(outer) <= FEW and count(inner) <= FEW:
+    cost = AlgebraCost.current()
+    if max(count(outer), count(inner)) <= cost.few_pairs:
         return join(to_pairs(outer), to_pairs(inner))
     if isinstance(outer, Lineage) and isinstance(inner, Lineage):
         formula = _by_formula(outer, inner)
         if formula is not None:
             return formula.with_exact(outer.exact and inner.exact)
-    if max(count(outer), count(inner)) > MOST:
+    if max(count(outer), count(inner)) > cost.most_pairs:
         return None
     return join(to_pairs(outer), to_pairs(inner))
 
@@ -228,21 +191,8 @@ def count(lineage: Either) -> int:
     if isinstance(lineage, Pairs):
         return len(lineage.out)
     cells = math.prod(lineage.out_shape) * math.prod(lineage.in_shape)
-    if cells <= FEW:
-        return cells
-    total = 0.0
-    for term in lineage.terms:
-        size = 1.0
-        for factor in term:
-            low_out, high_out, low_in, high_in = factor.table.bounds
-            if factor.table.levels == 0:
-                rows = factor.table.rows
-                l, m = factor.table.num_out, factor.table.num_in
-                low_in, high_in = rows[:, 2 * l : 2 * l + m], rows[:, 2 * l + m :]
-            extent = np.prod((high_out - low_out + 1).astype(float), axis=1)
-            size *= float((extent * np.prod((high_in - low_in + 1).astype(float), axis=1)).sum())
-        total += size
-    return int(min(total, cells))
+    few = AlgebraCost.current().few_pairs
+    return cells if cells <= few else int(min(lineage.most_pairs, cells))
 
 
 def to_pairs(lineage: Either) -> Pairs:
@@ -257,24 +207,21 @@ def to_pairs(lineage: Either) -> Pairs:
         return single
     pairs = lineage.to_relation()
     l = len(out_shape)
-    out = pairs[:, :l] @ _strides(out_shape)
-    in_ = pairs[:, l:] @ _strides(in_shape)
+    out = pairs[:, :l] @ strides(out_shape)
+    in_ = pairs[:, l:] @ strides(in_shape)
     return Pairs(out_shape, in_shape, out, in_, lineage.exact)
 
 
 def _single(lineage: Lineage) -> Pairs | None:
     """A lineage of one row of one pair, which the loops of a program are full of."""
-    if len(lineage.terms) != 1 or len(lineage.terms[0]) != 1 or lineage.orientation == "forward":
+    if len(lineage.terms) != 1 or len(lineage.terms[0]) != 1 or not lineage.is_backward:
         return None
     factor = lineage.terms[0][0]
     table = factor.table
-    if len(table) != 1 or table.levels or factor.out_flat or factor.in_flat:
+    if len(table) != 1 or table.levels or factor.is_flat or table.width.any():
         return None
-    l, m = table.num_out, table.num_in
-    row, ref = table.rows[0].tolist(), table.ref[0].tolist()
-    out, begin = row[:l], row[2 * l : 2 * l + m]
-    if out != row[l : 2 * l] or begin != row[2 * l + m :]:
-        return None
+    values, l = table.matrix[:, 0].tolist(), table.num_out
+    out, begin, ref = values[:l], values[l : table.num_axes], values[2 * table.num_axes :]
     cell = [low + (out[at] if at >= 0 else 0) for low, at in zip(begin, ref, strict=True)]
     return Pairs(
         lineage.out_shape,
@@ -292,20 +239,13 @@ def _position(cell: Sequence[int], shape: Shape) -> int:
     return position
 
 
-def _strides(shape: Shape) -> I64:
-    return np.array([math.prod(shape[k + 1 :]) for k in range(len(shape))], np.int64)
-
-
 def join(outer: Pairs, inner: Pairs) -> Pairs | None:
     """Join two relations on the cell in the middle; None when there are too many pairs."""
     start = np.searchsorted(inner.out, outer.in_, side="left")
     stop = np.searchsorted(inner.out, outer.in_, side="right")
-    repeats = stop - start
-    total = int(repeats.sum())
-    if total > MOST:
+    if int((stop - start).sum()) > AlgebraCost.current().most_pairs:
         return None
-    source = np.repeat(np.arange(len(repeats)), repeats)
-    t = np.arange(total) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    source, t = count_up(stop - start)
     return _sorted(
         outer.out_shape,
         inner.in_shape,
@@ -319,20 +259,20 @@ def _sorted(out_shape: Shape, in_shape: Shape, out: I64, in_: I64, *, exact: boo
     """Sort pairs and drop repeats."""
     if len(out) <= 1:
         return Pairs(out_shape, in_shape, out, in_, exact)
-    order = np.lexsort((in_, out))
+    order = lexicographic_order([out, in_])
     out, in_ = out[order], in_[order]
     new = np.concatenate([[True], (np.diff(out) != 0) | (np.diff(in_) != 0)])
     return Pairs(out_shape, in_shape, out[new], in_[new], exact)
 
 
-def union(parts: Sequence[Either]) -> Either:
+def unite(parts: Sequence[Either]) -> Either:
     """Return the union of relations between the same two arrays."""
     if len(parts) == 1:
         return parts[0]
     formulas = [part for part in parts if isinstance(part, Lineage)]
-    if len(formulas) == len(parts):
-        return unite(formulas)
     loose = [part for part in parts if isinstance(part, Pairs)]
+    if not loose:
+        return union(*formulas)
     first = loose[0]
     joined = _sorted(
         first.out_shape,
@@ -341,7 +281,7 @@ def union(parts: Sequence[Either]) -> Either:
         np.concatenate([part.in_ for part in loose]),
         exact=all(part.exact for part in loose),
     )
-    return unite([*formulas, joined.lineage()]) if formulas else joined
+    return union(*formulas, joined.lineage()) if formulas else joined
 
 
 def as_lineage(lineage: Either) -> Lineage:

@@ -7,14 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dslog.algebra.algebra_cost import AlgebraCost
 from dslog.cells.cellset import CellSet
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table
 from dslog.types import I64, Shape
-
-MOST_PAIRS = 1 << 18  # up to here both are written out and compared
-CELLS = 32  # beyond, this many cells of each array are compared
-_CORNERS = 4  # axes whose corners are looked at
 
 
 def same_lineages(mine: Sequence[Lineage | None], theirs: Sequence[Lineage | None]) -> bool:
@@ -32,17 +28,18 @@ def same_lineage(one: Lineage | None, other: Lineage | None) -> bool:
     """
     if one is None or other is None:
         rest = one if other is None else other
-        return rest is None or (rest.exact and num_pairs(rest) == 0)
+        return rest is None or (rest.exact and rest.most_pairs == 0)
     head = (one.out_shape, one.in_shape, one.exact)
     if head != (other.out_shape, other.in_shape, other.exact):
         return False
     if one == other:
         return True
-    if max(num_pairs(one), num_pairs(other)) <= MOST_PAIRS:
+    cost = AlgebraCost.current()
+    if max(one.most_pairs, other.most_pairs) <= cost.equal_pairs:
         return np.array_equal(one.to_relation(), other.to_relation())
-    rng = np.random.default_rng(CELLS)
+    rng = np.random.default_rng(cost.equal_cells)
     for backward, shape in ((True, one.out_shape), (False, one.in_shape)):
-        for cell in some_cells(shape, CELLS, rng):
+        for cell in some_cells(shape, cost.equal_cells, rng):
             asked = CellSet.from_indices(shape, cell[None])
             answers = [
                 lin.backward(asked) if backward else lin.forward(asked) for lin in (one, other)
@@ -52,37 +49,15 @@ def same_lineage(one: Lineage | None, other: Lineage | None) -> bool:
     return True
 
 
-def num_pairs(lineage: Lineage) -> float:
-    """Return at most how many pairs a lineage holds: pairs that two rows share count twice."""
-    total = 0.0
-    for term in lineage.terms:
-        size = 1.0
-        for factor in term:
-            size *= _num_pairs(factor.table)
-        total += size
-    return total
-
-
-def _num_pairs(table: Table) -> float:
-    l, m = table.num_out, table.num_in
-    low = [*range(l), *range(2 * l, 2 * l + m)]
-    high = [*range(l, 2 * l), *range(2 * l + m, 2 * l + 2 * m)]
-    widths = (table.rows[:, high] - table.rows[:, low] + 1).astype(float)
-    for level in range(table.levels):
-        step = table.step[:, level]
-        grows = (step[:, high] - step[:, low]) * (table.count[:, level, None] - 1)
-        widths += np.maximum(grows, 0)
-    return float((widths.prod(axis=1) * table.count.prod(axis=1, dtype=float)).sum())
-
-
 def some_cells(shape: Shape, count: int, rng: np.random.Generator) -> I64:
     """Return different cells of a shape: corners first, then edges, then any, (n, ndim)."""
     if 0 in shape:
         return np.zeros((0, len(shape)), np.int64)
     sizes = np.array(shape, np.int64)
-    corners = itertools.product(*({0, size - 1} for size in shape[:_CORNERS]))
+    axes = AlgebraCost.current().corner_axes
+    corners = itertools.product(*({0, size - 1} for size in shape[:axes]))
     found = dict.fromkeys(
-        (*c, *(0 for _ in shape[_CORNERS:])) for c in itertools.islice(corners, count // 2)
+        (*c, *(0 for _ in shape[axes:])) for c in itertools.islice(corners, count // 2)
     )
     cells = rng.integers(0, np.maximum(sizes, 1), (count, len(shape)))
     for n, axis in enumerate(range(len(shape))):  # near an end of one axis, where windows are cut

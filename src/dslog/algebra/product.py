@@ -10,22 +10,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dslog.algebra.affine import all_to_all
+from dslog.algebra.algebra_cost import AlgebraCost
 from dslog.compress.encoder import compress
+from dslog.compress.provrc import provrc
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table
+from dslog.lineage.table import Fold, Interval, Row, Table, concat
 from dslog.types import I64, Shape
 
-Interval = tuple[int, int]
 Part = tuple[Term, ...]
 """A union of products over some of the axes; all terms over the same axes."""
-
-_FEW = 16  # rows up to which one table is better than two
 
 
 def row(
@@ -38,20 +38,12 @@ def row(
 
     A ref is the output axis that an input axis follows, -1 where it is absolute.
 
-    >>> row([(0, 0)], [(0, 0)], [-1], (3, [(1, 1)], [(0, 1)])).unfold().rows.tolist()
-    [[0, 0, 0, 0], [1, 1, 0, 1], [2, 2, 0, 2]]
+    >>> row([(0, 0)], [(0, 0)], [-1], (3, [(1, 1)], [(0, 1)])).expand().tolist()
+    [[0, 0], [1, 0], [1, 1], [2, 0], [2, 1], [2, 2]]
     """
-    plain = Table.plain(len(outs), len(ins), [_columns(outs, ins)], [list(refs)])
-    if fold is None:
-        return plain
-    count, out_steps, in_steps = fold
-    step = np.array([[_columns(out_steps, in_steps)]], np.int64)
-    return Table(len(outs), len(ins), plain.rows, plain.ref, np.array([[count]], np.int64), step)
-
-
-def _columns(outs: Sequence[Interval], ins: Sequence[Interval]) -> list[int]:
-    columns = [lo for lo, _ in outs] + [hi for _, hi in outs]
-    return columns + [lo for lo, _ in ins] + [hi for _, hi in ins]
+    folds = () if fold is None else (Fold(fold[0], tuple(fold[1]), tuple(fold[2])),)
+    one = Row(tuple(outs), tuple(ins), tuple(refs), folds)
+    return Table.of_rows(len(outs), len(ins), [one])
 
 
 def part(
@@ -73,15 +65,16 @@ def part(
 def _without_input(table: Table) -> Table:
     """Leave out an input axis of one cell; keep the outputs that are from it."""
     plain = table.unfold()
-    lo, hi = plain.out_lo.copy(), plain.out_hi.copy()
-    ref, first, last = plain.ref[:, 0], plain.in_lo[:, 0], plain.in_hi[:, 0]
+    l = plain.num_out
+    lo, hi = plain.lo[:l].copy(), plain.lo[:l] + plain.width[:l]
+    first, width, ref = plain.said_of(l)
+    last = first + width
     where = np.flatnonzero(ref >= 0)
-    at = where, ref[where]
+    at = ref[where], where
     lo[at] = np.maximum(lo[at], -last[where])
     hi[at] = np.minimum(hi[at], -first[where])
-    keep = (lo <= hi).all(axis=1) & ((ref >= 0) | ((first <= 0) & (last >= 0)))
-    rows = np.concatenate([lo, hi], axis=1)[keep]
-    return Table.plain(plain.num_out, 0, rows, np.zeros((len(rows), 0)))
+    keep = (lo <= hi).all(axis=0) & ((ref >= 0) | ((first <= 0) & (last >= 0)))
+    return Table(l, 0, np.concatenate([lo, hi - lo])[:, keep])
 
 
 def free(axis: int, size: int) -> Part:
@@ -103,12 +96,10 @@ def place(parts: Part, out_axes: Sequence[int], in_axes: Sequence[int]) -> Part:
     """Move a part: its output axis j becomes ``out_axes[j]``, its input axis i ``in_axes[i]``."""
     return tuple(
         tuple(
-            Factor(
-                tuple(out_axes[j] for j in factor.out_axes),
-                tuple(in_axes[i] for i in factor.in_axes),
-                factor.table,
-                factor.out_flat,
-                factor.in_flat,
+            replace(
+                factor,
+                out_axes=tuple(out_axes[j] for j in factor.out_axes),
+                in_axes=tuple(in_axes[i] for i in factor.in_axes),
             )
             for factor in term
         )
@@ -131,9 +122,10 @@ def product(
 
 def _fuse(term: Term) -> Term:
     """Write what is only one plain row together, into a small table where there is one."""
-    plain = [f for f in term if _is_plain(f) and len(f.table) == 1 and f.table.levels == 0]
+    plain = [f for f in term if not f.is_flat and len(f.table) == 1 and f.table.levels == 0]
     rest = [f for f in term if not any(f is p for p in plain)]
-    small = next((f for f in rest if _is_plain(f) and len(f.table) <= _FEW), None)
+    few = AlgebraCost.current().fused_rows
+    small = next((f for f in rest if not f.is_flat and len(f.table) <= few), None)
     if small is not None:
         rest = [f for f in rest if f is not small]
         plain.append(small)
@@ -142,58 +134,67 @@ def _fuse(term: Term) -> Term:
     return (_join_rows(plain), *rest)
 
 
-def _is_plain(factor: Factor) -> bool:
-    return not (factor.out_flat or factor.in_flat)
-
-
 def _join_rows(factors: Sequence[Factor]) -> Factor:
     """Multiply tables of which at most one has several rows or folds into one, axes in order."""
-    out_axes = [(j, n, k) for n, f in enumerate(factors) for k, j in enumerate(f.out_axes)]
-    in_axes = [(i, n, k) for n, f in enumerate(factors) for k, i in enumerate(f.in_axes)]
-    out_axes.sort()
-    in_axes.sort()
-    big = next((f.table for f in factors if len(f.table) > 1 or f.table.levels), None)
-    rows = 1 if big is None else len(big)
-    levels = 0 if big is None else big.levels
-    where = {(n, k): place for place, (_, n, k) in enumerate(out_axes)}
-    sources = [(n, k) for _, n, k in out_axes], [(n, k) for _, n, k in in_axes]
-    ref = np.empty((rows, len(in_axes)), np.int64)
-    for column, (n, k) in enumerate(sources[1]):
-        old = factors[n].table.ref[:, k]
-        new = np.array([where.get((n, r), -1) for r in range(factors[n].table.num_out)] + [-1])
-        ref[:, column] = new[old]
-    names = ("out_lo", "out_hi", "in_lo", "in_hi")
-    columns = [
-        getattr(factors[n].table, name)[:, k]
-        for name, source in zip(names, (sources[0], sources[0], *sources[1:] * 2), strict=True)
-        for n, k in source
-    ]
-    joined = np.empty((rows, len(columns)), np.int64)
-    step = np.zeros((rows, levels, len(columns)), np.int64)
-    for column, values in enumerate(columns):
-        joined[:, column] = values
-    if big is not None and levels:
-        _spread_steps(step, factors, big, sources)
-    count = np.ones((rows, 0), np.int64) if big is None else big.count
-    table = Table(len(out_axes), len(in_axes), joined, ref, count, step)
-    return Factor(tuple(j for j, _, _ in out_axes), tuple(i for i, _, _ in in_axes), table)
+    big = next((f.table for f in factors if len(f.table) > 1 or f.table.levels), Table.point())
+    outs = sorted((j, n, k) for n, f in enumerate(factors) for k, j in enumerate(f.out_axes))
+    ins = sorted((i, n, k) for n, f in enumerate(factors) for k, i in enumerate(f.in_axes))
+    place = {(n, k): at for at, (_, n, k) in enumerate(outs)}
+    axes = [(n, k) for _, n, k in outs] + [(n, factors[n].table.num_out + k) for _, n, k in ins]
+    columns = np.empty((2 * len(axes) + len(ins), len(big)), np.int64)
+    step = np.zeros((big.levels, 2 * len(axes), len(big)), np.int64)
+    for at, (n, axis) in enumerate(axes):
+        table = factors[n].table
+        columns[at], columns[len(axes) + at] = table.lo[axis], table.width[axis]
+        if table is big:
+            step[:, [at, len(axes) + at]] = big.step[:, [axis, big.num_axes + axis]]
+    for at, (_, n, k) in enumerate(ins, start=2 * len(axes)):
+        table = factors[n].table
+        moved = np.array([place.get((n, j), -1) for j in range(table.num_out)] + [-1])
+        columns[at] = moved[table.ref[k]]
+    table = Table(len(outs), len(ins), columns, big.count, step)
+    return Factor(tuple(j for j, _, _ in outs), tuple(i for i, _, _ in ins), table)
 
 
-def _spread_steps(
-    step: I64,
-    factors: Sequence[Factor],
-    big: Table,
-    sources: tuple[list[tuple[int, int]], list[tuple[int, int]]],
-) -> None:
-    """Copy the steps of the folded table to where its columns went."""
-    l, m = big.num_out, big.num_in
-    first = 0
-    for source, starts in ((sources[0], (0, l)), (sources[1], (2 * l, 2 * l + m))):
-        for start in starts:
-            for column, (n, k) in enumerate(source, start=first):
-                if factors[n].table is big:
-                    step[:, :, column] = big.step[:, :, start + k]
-            first += len(source)
+def plain_table(lineage: Lineage, most: int = 1 << 62) -> Table | None:
+    """Return one plain table over all axes that means the same: products multiplied, folds undone.
+
+    None if a product has more than ``most`` rows.
+    """
+    out_shape, in_shape = lineage.out_shape, lineage.in_shape
+    if not lineage.is_backward:
+        return provrc(lineage.to_relation(), out_shape, in_shape)
+    tables = [Table.empty(len(out_shape), len(in_shape))]
+    for term in lineage.terms:
+        parts = [_plain(factor, out_shape, in_shape) for factor in term]
+        if math.prod(map(len, parts)) > most:
+            return None
+        tables.append(_multiply(term, parts, len(out_shape), len(in_shape)))
+    return concat(tables)
+
+
+def _multiply(term: Term, tables: Sequence[Table], l: int, m: int) -> Table:
+    total = math.prod(map(len, tables))
+    columns = np.empty((2 * l + 3 * m, total), np.int64)
+    lo, width, ref = columns[: l + m], columns[l + m : 2 * (l + m)], columns[2 * (l + m) :]
+    t = np.arange(total)
+    for factor, table in zip(term, tables, strict=True):
+        axes = [*factor.out_axes, *(l + i for i in factor.in_axes)]
+        pick = t % max(len(table), 1)
+        lo[axes], width[axes] = table.lo[:, pick], table.width[:, pick]
+        renumber = np.array([*factor.out_axes, -1], np.int64)  # the last entry answers for -1
+        ref[list(factor.in_axes)] = renumber[table.ref[:, pick]]
+        t //= max(len(table), 1)
+    return Table(l, m, columns)
+
+
+def _plain(factor: Factor, out_shape: Shape, in_shape: Shape) -> Table:
+    if not factor.is_flat:
+        return factor.table.unfold()
+    outs = tuple(out_shape[j] for j in factor.out_axes)
+    ins = tuple(in_shape[i] for i in factor.in_axes)
+    alone = replace(factor, out_axes=tuple(range(len(outs))), in_axes=tuple(range(len(ins))))
+    return provrc(Lineage(outs, ins, ((alone,),)).to_relation(), outs, ins)
 
 
 # --- whole arrays --------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from dslog.compress.provrc import provrc
 from dslog.lineage.factor import Factor
 from dslog.lineage.large_lineage import LargeLineage, LargeTerm, PartFactor, PartTable
 from dslog.lineage.lineage import Orientation
-from dslog.lineage.table import Table
+from dslog.lineage.table import Row, Table, same
 from dslog.types import Shape
 
 Pairs = frozenset[tuple[int, int]]
@@ -46,23 +46,25 @@ class RowMap:
         """Map ``count`` rows in order, from rows ``out`` and ``in_`` on."""
         if not count:
             return cls(Table.empty(1, 1))
-        return cls(Table.plain(1, 1, [[out, out + count - 1, in_ - out, in_ - out]], [[0]]))
+        row = Row(((out, out + count - 1),), ((in_ - out, in_ - out),), (0,))
+        return cls(Table.of_rows(1, 1, [row]))
 
     @classmethod
     def gather(cls, count: int) -> RowMap:
         """Map all of ``count`` input rows to one output row."""
-        rows = np.array([[0, count - 1, 0, 0]] if count else np.zeros((0, 4)), np.int64)
-        return cls(Table.plain(1, 1, rows, np.full((len(rows), 1), -1)), forward=True)
+        rows = [Row(((0, count - 1),), ((0, 0),), (-1,))] if count else []
+        return cls(Table.of_rows(1, 1, rows), forward=True)
 
     def turned(self) -> RowMap:
         """Return a map of rows in order with the other side as the absolute one."""
         table = self.table
-        plain = isinstance(table, Table) and not table.levels and (table.ref >= 0).all()
-        if not isinstance(table, Table) or not plain or not (table.in_lo == table.in_hi).all():
+        if not isinstance(table, Table) or table.levels or table.width[1].any():
             raise AssertionError("only rows in order can be turned")
-        shift = table.in_lo
-        rows = np.concatenate([table.out_lo + shift, table.out_hi + shift, -shift, -shift], axis=1)
-        return RowMap(Table.plain(1, 1, rows, table.ref), not self.forward)
+        (start, shift), (length, _), ref = table.lo, table.width, table.ref[0]
+        if (ref < 0).any():
+            raise AssertionError("only rows in order can be turned")
+        columns = [start + shift, -shift, length, same(0, len(table)), ref]
+        return RowMap(Table(1, 1, columns), not self.forward)
 
 
 @dataclass(frozen=True, eq=False)

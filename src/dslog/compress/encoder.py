@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from dslog.compress.compress_cost import CompressCost
 from dslog.compress.factors import factorise
 from dslog.compress.folds import fold
 from dslog.compress.kernels import each_once, linear_column
@@ -25,11 +26,6 @@ from dslog.relation.relation import linear_strides, read
 from dslog.types import I64, Shape
 
 Method = Literal["auto", "provrc", "factors", "folds"]
-_MANY = 1 << 16
-_ENOUGH = 2  # rows that no other form would beat
-_PREFIX = 1 << 10  # raw rows on which the linear view is tried first
-_SMALL = 1 << 22  # pairs up to which a factor is expanded to try its linear view
-_PLAIN_MIX = 64  # plain rows that may stay in one table with folded ones
 
 
 def compress(
@@ -72,12 +68,13 @@ def _scatters(pairs: I64, out_shape: Shape, in_shape: Shape) -> bool:
 
     Then the output cell of each input cell, in order, is all there is to write.
     """
-    n = len(pairs)
-    if n < _MANY or n != math.prod(in_shape) or n == math.prod(out_shape):
+    n, cost = len(pairs), CompressCost.current()
+    if n < cost.scatter_pairs or n != math.prod(in_shape) or n == math.prod(out_shape):
         return False
-    middle = (n - _PREFIX) // 2
-    sample = provrc(pairs[middle : middle + _PREFIX], out_shape, in_shape, thorough=False)
-    if len(sample) * 4 < _PREFIX:
+    size = cost.prefix_pairs
+    middle = (n - size) // 2
+    sample = provrc(pairs[middle : middle + size], out_shape, in_shape, thorough=False)
+    if len(sample) * 4 < size:
         return False
     strides = linear_strides(in_shape)
     return strides is not None and each_once(pairs, len(out_shape), strides, n)
@@ -94,15 +91,12 @@ def recompress(lineages: Sequence[Lineage], method: Method = "auto") -> Lineage:
         ):
             msg = f"can't unite {first!r} with {other!r}: shapes or orientations differ"
             raise ShapeError(msg)
-    simple = [t for lin in lineages for t in lin.terms if len(t) == 1 and not _is_flat(t[0])]
-    other_terms = [t for lin in lineages for t in lin.terms if len(t) > 1 or _is_flat(t[0])]
-    sides = (first.out_shape, first.in_shape)
-    if first.orientation == "forward":
-        sides = sides[::-1]
+    simple = [t for lin in lineages for t in lin.terms if len(t) == 1 and not t[0].is_flat]
+    other_terms = [t for lin in lineages for t in lin.terms if len(t) > 1 or t[0].is_flat]
     terms: tuple[Term, ...] = ()
-    if simple:
-        table = provrc_ranges(concat([_in_order(t[0]) for t in simple]))
-        terms = encode_table(table, *sides, method)
+    if simple:  # a term of one factor holds all axes, in order
+        table = provrc_ranges(concat([t[0].table for t in simple]))
+        terms = encode_table(table, *first.sides, method)
     return Lineage(
         first.out_shape,
         first.in_shape,
@@ -110,15 +104,6 @@ def recompress(lineages: Sequence[Lineage], method: Method = "auto") -> Lineage:
         exact=all(lin.exact for lin in lineages),
         orientation=first.orientation,
     )
-
-
-def _is_flat(factor: Factor) -> bool:
-    return factor.out_flat or factor.in_flat
-
-
-def _in_order(factor: Factor) -> Table:
-    """The factor's table; a term of one factor holds all axes, in order."""
-    return factor.table
 
 
 def _encode(pairs: I64, out_shape: Shape, in_shape: Shape, method: Method) -> tuple[Term, ...]:
@@ -137,12 +122,13 @@ def encode_table(
     if len(table) == 0:
         return ()
     plain = (whole(table),)
-    if method == "provrc" or len(table) <= _ENOUGH:
+    enough = CompressCost.current().enough_rows
+    if method == "provrc" or len(table) <= enough:
         return plain
     if method == "factors":
         return factorise(table) or plain
     best = _folded(whole(table)[0])
-    if _size(best) <= _ENOUGH:
+    if _size(best) <= enough:
         return best
     if method == "auto":
         product = factorise(table)
@@ -162,20 +148,15 @@ def _folded(factor: Factor) -> tuple[Term, ...]:
     table = factor.table
     folded = fold(table)
     if folded.levels == 0:
-        return ((_with(factor, folded),),)
-    alone = (folded.count == 1).all(axis=1)
+        return ((factor.with_table(folded),),)
+    alone = (folded.count == 1).all(axis=0)
     many = int(np.count_nonzero(alone))
-    if many <= _PLAIN_MIX:
-        return ((_with(factor, folded),),)
+    if many <= CompressCost.current().mixed_rows:
+        return ((factor.with_table(folded),),)
     if many * 4 > 3 * len(table):  # hardly anything folds
-        return ((_with(factor, table),),)
-    rest = folded.take(alone)
-    single = Table.plain(table.num_out, table.num_in, rest.rows, rest.ref)
-    return (_with(factor, folded.take(~alone)),), (_with(factor, single),)
-
-
-def _with(factor: Factor, table: Table, *, out_flat: bool = False, in_flat: bool = False) -> Factor:
-    return Factor(factor.out_axes, factor.in_axes, table, out_flat, in_flat)
+        return ((factor.with_table(table),),)
+    single = Table(table.num_out, table.num_in, folded.take(alone).matrix)
+    return (factor.with_table(folded.take(~alone)),), (factor.with_table(single),)
 
 
 def refine(term: Term, out_shape: Shape, in_shape: Shape) -> tuple[Term, ...]:
@@ -183,7 +164,7 @@ def refine(term: Term, out_shape: Shape, in_shape: Shape) -> tuple[Term, ...]:
     factors: list[Factor] = []
     for factor in term:
         folded = fold(factor.table)
-        best = _with(factor, folded if len(folded) * 2 <= len(factor.table) else factor.table)
+        best = factor.with_table(folded) if len(folded) * 2 <= len(factor.table) else factor
         linear = _linear(factor, out_shape, in_shape, len(best.table))
         factors.append(best if linear is None else linear[0])
     return (tuple(factors),)
@@ -205,10 +186,10 @@ def _linear(
         for out_flat, in_flat in ((True, True), (False, True), (True, False))
         if outs >= out_flat and ins >= in_flat
     ]
-    if limit <= _ENOUGH or not views or not (out_sizes and in_sizes):
+    if limit <= CompressCost.current().enough_rows or not views or not (out_sizes and in_sizes):
         return None
     if pairs is None:
-        if factor.table.most_pairs > _SMALL:
+        if factor.table.most_pairs > CompressCost.current().expand_pairs:
             return None
         pairs = factor.table.expand()
     best: Table | None = None
@@ -221,7 +202,7 @@ def _linear(
                 break
     if best is None:
         return None
-    return (_with(factor, best, out_flat=chosen[0], in_flat=chosen[1]),)
+    return (Factor(factor.out_axes, factor.in_axes, best, *chosen),)
 
 
 def _try_linear(
@@ -247,9 +228,10 @@ def _try_linear(
             at += len(shape)
         return seen
 
-    if len(pairs) > 2 * _PREFIX:
-        head = view(pairs[:_PREFIX])
-        if len(fold(provrc(head, *shapes, thorough=False))) * 64 > _PREFIX:
+    prefix = CompressCost.current().prefix_pairs
+    if len(pairs) > 2 * prefix:
+        head = view(pairs[:prefix])
+        if len(fold(provrc(head, *shapes, thorough=False))) * 64 > prefix:
             return None
     table = fold(provrc(view(pairs), *shapes, thorough=False))
     return table if len(table) * 4 <= limit else None

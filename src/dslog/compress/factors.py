@@ -17,20 +17,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dslog.compress.row_kernels import uses_ref
+from dslog.compress.compress_cost import CompressCost
+from dslog.compress.kernels import uses_ref
 from dslog.lineage.factor import Factor, Term
-from dslog.lineage.row_kernels import is_constant
+from dslog.lineage.kernels import is_constant
 from dslog.lineage.table import Table
 from dslog.types import I64
 
 U64 = npt.NDArray[np.uint64]
 Group = tuple[int, ...]  # axes: output j is j, input i is l + i
-_MOST_TERMS = 8
-_FEW = 4  # below this many rows there is nothing to gain
-_SHORT = 64
-_PIVOTS = 3
-_WINDOW = 2048
-_SLACK = 5
 
 
 def factorise(table: Table) -> tuple[Term, ...] | None:
@@ -38,7 +33,7 @@ def factorise(table: Table) -> tuple[Term, ...] | None:
 
     In a long table they must be at most half, for a row less is then not worth a second table.
     """
-    if len(table) < _FEW or table.levels:
+    if len(table) < CompressCost.current().factor_rows or table.levels:
         return None
     if not may_factor(table):
         return None
@@ -54,7 +49,7 @@ def factorise(table: Table) -> tuple[Term, ...] | None:
 
 
 def _pays(rows: int, before: int) -> bool:
-    return rows * 2 <= before or (rows < before <= _SHORT)
+    return rows * 2 <= before or (rows < before <= CompressCost.current().short_rows)
 
 
 def _rows(terms: Iterable[Term]) -> int:
@@ -123,10 +118,12 @@ def may_factor(table: Table) -> bool:
     In a stretch of a product the distinct values of one group times those of the others are about
     as many as its rows; without structure they are many more. A short table isn't worth asking.
     """
-    if len(table) <= 2 * _WINDOW:
+    cost = CompressCost.current()
+    window = cost.window_rows
+    if len(table) <= 2 * window:
         return True
-    start = (len(table) - _WINDOW) // 2
-    part = table.take(slice(start, start + _WINDOW))
+    start = (len(table) - window) // 2
+    part = table.take(slice(start, start + window))
     blocks = _blocks(part)
     hashes = _Hashes(part)
     fixed = [block for block in blocks if _is_fixed(part, block) and _is_fixed(table, block)]
@@ -138,7 +135,7 @@ def may_factor(table: Table) -> bool:
             rest = [a for a in everything if a not in group]
             mine = len(np.unique(hashes.of(group)))
             theirs = len(np.unique(hashes.of(rest)))
-            if mine * theirs <= _SLACK * _WINDOW:
+            if mine * theirs <= cost.slack * window:
                 return True
     return False
 
@@ -170,7 +167,7 @@ def _independent(table: Table) -> list[Group]:
         _unite(leader, x, y)
     n = len(table)
     varying = [axis for axis in axes if not _is_fixed(table, (axis,))]
-    for pivot in np.linspace(0, n - 1, _PIVOTS).astype(int):
+    for pivot in np.linspace(0, n - 1, CompressCost.current().pivots).astype(int):
         if len({leader[axis] for axis in varying}) < 2:
             break
         equal = {axis: _equal(table, [axis], pivot) for axis in varying}
@@ -221,21 +218,15 @@ def _product(table: Table, hashes: _Hashes, groups: Sequence[Group]) -> Term | N
 
 def _project(table: Table, group: Group, pick: I64) -> Factor:
     """The factor over a group of axes, with the given rows; refs are renumbered."""
-    l, m = table.num_out, table.num_in
+    l = table.num_out
     outs = [a for a in group if a < l]
     ins = [a - l for a in group if a >= l]
     part = table.take(pick)
-    columns = [
-        *outs,
-        *(l + j for j in outs),
-        *(2 * l + i for i in ins),
-        *(2 * l + m + i for i in ins),
-    ]
     renumber = np.full(l + 1, -1, np.int64)  # the last entry answers for -1
     renumber[outs] = np.arange(len(outs))
-    ref = renumber[part.ref[:, ins]]
-    table = Table.plain(len(outs), len(ins), part.rows[:, columns], ref)
-    return Factor(tuple(outs), tuple(ins), table)
+    axes = [*outs, *(l + i for i in ins)]
+    columns = np.concatenate([part.lo[axes], part.width[axes], renumber[part.ref[ins]]])
+    return Factor(tuple(outs), tuple(ins), Table(len(outs), len(ins), columns))
 
 
 def _union(table: Table, hashes: _Hashes) -> tuple[Term, ...] | None:
@@ -270,7 +261,7 @@ def _close(axes: set[int], tied: Sequence[tuple[int, int]]) -> Group:
 
 def _repeats(table: Table, sides: Iterable[Group]) -> bool:
     """Whether some rows have what they say of either side in common with others."""
-    pivots = np.linspace(0, len(table) - 1, _PIVOTS).astype(int)
+    pivots = np.linspace(0, len(table) - 1, CompressCost.current().pivots).astype(int)
     return all(np.count_nonzero(_equal(table, side, p)) > 1 for p in pivots for side in sides)
 
 
@@ -280,7 +271,7 @@ def _clusters(table: Table, hashes: _Hashes, group: Group, rest: Group) -> tuple
     signature = np.zeros(which.max() + 1, np.uint64)
     np.add.at(signature, which, _mix(theirs))
     kinds, cluster = np.unique(signature, return_inverse=True)
-    if len(kinds) > _MOST_TERMS:
+    if len(kinds) > CompressCost.current().most_terms:
         return None
     terms: list[Term] = []
     for k in range(len(kinds)):

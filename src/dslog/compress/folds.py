@@ -9,25 +9,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from dslog.compress import row_kernels
+from dslog.compress.compress_cost import CompressCost
+from dslog.compress.kernels import progressions
 from dslog.lineage.table import Table
-
-_LEAST = 3  # two rows are always "in progression": folding them saves nothing
-_LEAST_OF_MANY = 8  # in a long table short progressions are chance, and a folded row is wider
-_MANY = 1 << 10
-_WINDOWS, _WINDOW = 12, 256
-_MOST_LEVELS = 4
-_LAGS = 9  # progressions may interleave, up to this many at a time
-_SAMPLE = 4096
 
 
 def fold(table: Table) -> Table:
     """Fold a table as far as it goes; the result means the same relation."""
-    least = _LEAST if len(table) < _MANY else _LEAST_OF_MANY
-    if len(table) > _WINDOWS * _WINDOW and not _sample_folds(table, least):
+    cost = CompressCost.current()
+    least = cost.fold_rows if len(table) < cost.fold_many else cost.fold_rows_of_many
+    long = cost.fold_windows * cost.fold_window
+    if len(table) > long and not _sample_folds(table, least, cost):
         return table
-    table = _interleave(table)
-    while table.levels < _MOST_LEVELS:
+    table = _interleave(table, cost)
+    while table.levels < cost.most_levels:
         folded = _fold_once(table, least)
         if len(folded) == len(table):
             break
@@ -35,48 +30,49 @@ def fold(table: Table) -> Table:
     return table
 
 
-def _sample_folds(table: Table, least: int) -> bool:
+def _sample_folds(table: Table, least: int, cost: CompressCost) -> bool:
     """Whether any of some windows of a long table folds."""
-    starts = np.linspace(0, len(table) - _WINDOW, _WINDOWS).astype(np.int64)
-    windows = (_interleave(table.take(slice(at, at + _WINDOW))) for at in starts.tolist())
+    size = cost.fold_window
+    starts = np.linspace(0, len(table) - size, cost.fold_windows).astype(np.int64)
+    windows = (_interleave(table.take(slice(at, at + size)), cost) for at in starts.tolist())
     return any(len(_fold_once(window, least)) < len(window) for window in windows)
 
 
 def _fold_once(table: Table, least: int) -> Table:
-    n, levels = len(table), table.levels
-    fixed = np.concatenate(
-        [table.ref, table.count, table.step.reshape(n, levels * table.width)], axis=1
-    )
+    n, ends = len(table), 2 * table.num_axes
+    steps = table.step.reshape(table.levels * ends, n)
+    fixed = np.concatenate([table.ref, table.count, steps])
     head, times = np.empty(n, np.int64), np.empty(n, np.int64)
-    leasts = np.where((table.count > 1).any(axis=1), 2, least)
-    k = row_kernels.progressions(table.rows, fixed, head, times, leasts)
+    leasts = np.where((table.count > 1).any(axis=0), 2, least)
+    k = progressions(table.matrix[:ends], fixed, head, times, leasts)
     if k == n:
         return table
     head, times = head[:k], times[:k]
     following = np.minimum(head + 1, n - 1)
-    step = np.where((times > 1)[:, None], table.rows[following] - table.rows[head], 0)
+    columns = table.matrix[:ends]
+    step = np.where(times > 1, columns[:, following] - columns[:, head], 0)
+    first = table.take(head)
     return Table(
         table.num_out,
         table.num_in,
-        table.rows[head],
-        table.ref[head],
-        np.concatenate([times[:, None], table.count[head]], axis=1),
-        np.concatenate([step[:, None], table.step[head]], axis=1),
+        first.matrix,
+        np.concatenate([times[None], first.count]),
+        np.concatenate([step[None], first.step]),
     )
 
 
-def _interleave(table: Table) -> Table:
+def _interleave(table: Table, cost: CompressCost) -> Table:
     """Bring interleaved progressions apart: rows r, r + lag, r + 2 lag, ... become neighbours."""
-    n = len(table)
-    rows = table.rows[:_SAMPLE]
-    if len(rows) < 2 * _LEAST:
+    if len(table) < 2 * cost.fold_rows:
         return table
+    columns = table.take(slice(0, cost.lag_rows)).matrix[: 2 * table.num_axes]
     best, share = 1, 0.0
-    for lag in range(1, min(_LAGS, len(rows) // 3 + 1)):
-        step = rows[lag:] - rows[:-lag]
-        steady = (step[lag:] == step[:-lag]).all(axis=1).mean() if len(step) > lag else 0.0
+    for lag in range(1, min(cost.lags, columns.shape[1] // 3 + 1)):
+        step = columns[:, lag:] - columns[:, :-lag]
+        alike = (step[:, lag:] == step[:, :-lag]).all(axis=0)
+        steady = float(alike.mean()) if len(alike) else 0.0
         if steady > share + 0.05:
-            best, share = lag, float(steady)
+            best, share = lag, steady
     if best == 1 or share < 0.5:
         return table
-    return table.take(np.argsort(np.arange(n) % best, kind="stable"))
+    return table.take(np.argsort(np.arange(len(table)) % best, kind="stable"))

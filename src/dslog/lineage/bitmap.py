@@ -17,13 +17,9 @@ from typing import cast
 import numpy as np
 
 from dslog.lineage.factor import Factor, Term
-from dslog.lineage.table import Linear, Table
+from dslog.lineage.lineage_cost import LineageCost
+from dslog.lineage.table import Interval, Linear, Row, Table
 from dslog.types import I64, Mask, Shape
-
-_FEW_ROWS = 256  # rows that are applied one by one
-_MOST_SHIFTS = 64  # shifted copies that one row may need
-_MOST_PAIRS = 1 << 23
-_PAIRS_PER_ROW = 1 << 11  # what moving a slice costs, in cells looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,7 @@ class _Blocks:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _Move:
     """A row, taken apart by axis: pairs (asked axis, answered axis) and what stands alone."""
 
     pairs: tuple[tuple[int, int, _Blocks, _Blocks], ...]
@@ -86,7 +82,7 @@ def _sides(factor: Factor, *, backward: bool) -> tuple[Shape, Shape]:
     return pair if backward else pair[::-1]
 
 
-_Plan = tuple[list[_Row], bool, bool] | tuple[I64 | None, I64 | None]
+_Plan = tuple[list[_Move], bool, bool] | tuple[I64 | None, I64 | None]
 
 
 def _plan(factor: Factor, asked: Shape, answered: Shape, *, backward: bool) -> _Plan | None:
@@ -105,13 +101,13 @@ def _make_plan(factor: Factor, q_sizes: Shape, r_sizes: Shape, *, backward: bool
     q_flat, r_flat = factor.out_flat, factor.in_flat
     if not backward:
         q_flat, r_flat = r_flat, q_flat
-    table = factor.table
-    most = min(_MOST_PAIRS, 8 * (math.prod(q_sizes) + math.prod(r_sizes)))
-    fits = not q_flat and not r_flat and table.most_pairs <= most
-    by_cell = fits and table.most_pairs < _PAIRS_PER_ROW * (len(table) - 1)
-    if len(table) <= _FEW_ROWS and not by_cell:
+    table, cost = factor.table, LineageCost.current()
+    most = min(cost.most_pairs, 8 * (math.prod(q_sizes) + math.prod(r_sizes)))
+    fits = not factor.is_flat and table.most_pairs <= most
+    by_cell = fits and table.most_pairs < cost.pairs_per_row * (len(table) - 1)
+    if len(table) <= cost.few_rows and not by_cell:
         rows = list(_take_apart(table, backward=backward))
-        if len(rows) == len(table) and all(_shifts(row) <= _MOST_SHIFTS for row in rows):
+        if len(rows) == len(table) and all(_shifts(row) <= cost.most_shifts for row in rows):
             return rows, q_flat, r_flat
     if not fits:
         return None
@@ -157,7 +153,7 @@ def _apply(plan: _Plan, bits: Mask, asked: int, sizes: Shape) -> Mask:
     return result.reshape(sizes + batch)
 
 
-def _move(row: _Row, bits: Mask, result: Mask, batch: int) -> None:
+def _move(row: _Move, bits: Mask, result: Mask, batch: int) -> None:
     """Unite one row's answer into the result."""
     q_ndim, r_ndim = bits.ndim - batch, result.ndim - batch
     key: list[slice | int] = [slice(None)] * q_ndim
@@ -188,63 +184,53 @@ def _move(row: _Row, bits: Mask, result: Mask, batch: int) -> None:
         result[tuple(key)] |= found
 
 
-def _shifts(row: _Row) -> int:
+def _shifts(row: _Move) -> int:
     return math.prod(q.width for _, _, q, _ in row.pairs) + math.prod(
         r.width for _, _, _, r in row.pairs
     )
 
 
-def _take_apart(table: Table, *, backward: bool) -> Iterator[_Row]:
+def _take_apart(table: Table, *, backward: bool) -> Iterator[_Move]:
     """Yield the rows that come apart by axis; stop at the first that does not."""
-    l, m = table.num_out, table.num_in
     for r in range(len(table)):
-        paired = _pair_axes(table, r)
+        row = table.row(r)
+        paired = _pair_axes(row)
         if paired is None:
             return
-        row = table.rows[r].tolist()
         outs = {j for j, _, _, _ in paired}
         ins = {i for _, i, _, _ in paired}
-        lone_out = tuple((j, slice(row[j], row[l + j] + 1)) for j in range(l) if j not in outs)
-        lone_in = tuple(
-            (i, slice(row[2 * l + i], row[2 * l + m + i] + 1)) for i in range(m) if i not in ins
-        )
+        lone_out = tuple((j, _span(ends)) for j, ends in enumerate(row.outs) if j not in outs)
+        lone_in = tuple((i, _span(ends)) for i, ends in enumerate(row.ins) if i not in ins)
         if backward:
-            yield _Row(tuple(paired), lone_out, lone_in)
+            yield _Move(tuple(paired), lone_out, lone_in)
         else:
             swapped = tuple((i, j, a, b) for j, i, b, a in paired)
-            yield _Row(swapped, lone_in, lone_out)
+            yield _Move(swapped, lone_in, lone_out)
 
 
-def _pair_axes(table: Table, r: int) -> list[tuple[int, int, _Blocks, _Blocks]] | None:
+def _span(ends: Interval) -> slice:
+    return slice(ends[0], ends[1] + 1)
+
+
+def _pair_axes(row: Row) -> list[tuple[int, int, _Blocks, _Blocks]] | None:
     """Find the axes of a row that go together, one output with one input; None if others do."""
-    l, m = table.num_out, table.num_in
-    row, ref = table.rows[r].tolist(), table.ref[r].tolist()
     pairs: list[tuple[int, int, _Blocks, _Blocks]] = []
-    for i in range(m):
-        j = ref[i]
+    for i, (j, (lo, hi)) in enumerate(zip(row.refs, row.ins, strict=True)):
         if j >= 0:
-            lo, hi = row[2 * l + i], row[2 * l + m + i]
-            count = row[l + j] - row[j] + 1
-            blocks = _Blocks(row[j] + lo, 1, hi - lo + 1, count)
-            pairs.append((j, i, _Blocks(row[j], 1, 1, count), blocks))
-    for count, step in zip(table.count[r].tolist(), table.step[r].tolist(), strict=True):
-        if count == 1:
-            continue
-        out = [j for j in range(l) if step[j] or step[l + j]]
-        inp = [i for i in range(m) if step[2 * l + i] or step[2 * l + m + i]]
-        if len(out) != 1 or len(inp) != 1:
+            first, last = row.outs[j]
+            count = last - first + 1
+            blocks = _Blocks(first + lo, 1, hi - lo + 1, count)
+            pairs.append((j, i, _Blocks(first, 1, 1, count), blocks))
+    for fold in row.folds:
+        outs = [j for j, step in enumerate(fold.outs) if any(step)]
+        ins = [i for i, step in enumerate(fold.ins) if any(step)]
+        if len(outs) != 1 or len(ins) != 1:
             return None
-        (j,), (i,) = out, inp
-        a, b = 2 * l + i, 2 * l + m + i
-        if step[j] != step[l + j] or step[a] != step[b] or ref[i] >= 0:
+        (j,), (i,) = outs, ins
+        if len({*fold.outs[j]}) > 1 or len({*fold.ins[i]}) > 1 or row.refs[i] >= 0:
             return None
-        pairs.append(
-            (
-                j,
-                i,
-                _Blocks(row[j], step[j], row[l + j] - row[j] + 1, count),
-                _Blocks(row[a], step[a], row[b] - row[a] + 1, count),
-            )
-        )
+        sides = ((row.outs[j], fold.outs[j][0]), (row.ins[i], fold.ins[i][0]))
+        out, inp = (_Blocks(lo, step, hi - lo + 1, fold.count) for (lo, hi), step in sides)
+        pairs.append((j, i, out, inp))
     outs, ins = [p[0] for p in pairs], [p[1] for p in pairs]
     return pairs if len(set(outs)) == len(outs) and len(set(ins)) == len(ins) else None

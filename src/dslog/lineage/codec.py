@@ -34,14 +34,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dslog.lineage.column_code import Spec, decode_column, decode_text, encode_column, encode_text
-from dslog.lineage.column_table import ColumnTable
 from dslog.lineage.factor import Factor, Term
-from dslog.lineage.row_kernels import all_cells, gapless, is_constant, varying
-from dslog.lineage.table import Table, axis_columns
+from dslog.lineage.kernels import all_cells, gapless, is_constant
+from dslog.lineage.lineage_cost import LineageCost
+from dslog.lineage.table import Fold, Interval, Row, Table, attribute_names, same
 from dslog.types import I64, Json, Shape
 
-_READABLE_ROWS = 16  # always written as rows
-_INLINE_BYTES = 1 << 11  # packed columns that live in the header; as a file they take more
 _EVERY_ROW = 1 << 32
 Blobs = Sequence[pa.Table] | Mapping[int, pa.Table]
 """The blobs of a header by number, at least those that are asked for."""
@@ -77,18 +75,17 @@ def encode_factor(
     """Return what a header says of one factor of a term; its columns may become a blob."""
     table = factor.table
     item = encode_axes(factor.out_axes, factor.in_axes, term, out_shape, in_shape)
-    if factor.out_flat or factor.in_flat:
-        item["flat"] = "b" * factor.out_flat + "a" * factor.in_flat
-    sizes = [out_shape[j] for j in factor.out_axes]
-    sizes = [math.prod(sizes)] if factor.out_flat else sizes
-    if len(table) <= _READABLE_ROWS or inline_rows >= _EVERY_ROW:
+    if factor.is_flat:
+        item["flat"] = factor.flat_sides()
+    sizes, _ = factor.sizes(out_shape, in_shape)
+    if len(table) <= LineageCost.current().readable_rows or inline_rows >= _EVERY_ROW:
         packed = None
     else:
         packed = _encode_text(table, sizes) if inline_rows else None
     if len(table) <= inline_rows:
-        rows = {"r": [_encode_row(table, r) for r in range(len(table))]}
+        rows = {"r": [_encode_row(table.row(r)) for r in range(len(table))]}
         return item | _shorter(rows, packed)
-    if packed is not None and len(_dumps(packed)) <= _INLINE_BYTES:
+    if packed is not None and len(_dumps(packed)) <= LineageCost.current().inline_bytes:
         return item | packed
     _encode_columns(table, sizes, item, blobs)
     return item
@@ -125,7 +122,7 @@ def decode_factor(item: Json, out_shape: Shape, in_shape: Shape, blobs: Blobs) -
     l = 1 if "b" in flat else len(out_axes)
     m = 1 if "a" in flat else len(in_axes)
     if "r" in item:
-        table = _decode_rows(item["r"], l, m)
+        table = Table.of_rows(l, m, [_decode_row(row, l, m) for row in item["r"]])
     else:
         sizes = [out_shape[j] for j in out_axes]
         sizes = [math.prod(sizes)] if "b" in flat else sizes
@@ -136,147 +133,73 @@ def decode_factor(item: Json, out_shape: Shape, in_shape: Shape, blobs: Blobs) -
 # --- few rows: JSON ------------------------------------------------------------------------------
 
 
-def _encode_row(table: Table, r: int) -> Json:
-    l, m = table.num_out, table.num_in
-    row = table.rows[r].tolist()
-    ref = table.ref[r].tolist()
-    outs = [_interval(row[j], row[l + j]) for j in range(l)]
-    ins = []
-    for i in range(m):
-        lo, hi = row[2 * l + i], row[2 * l + m + i]
-        if ref[i] < 0:
-            ins.append(_interval(lo, hi))
+def _encode_row(row: Row) -> Json:
+    outs = [_encode_ends(ends) for ends in row.outs]
+    ins: list[Json] = []
+    for (lo, hi), ref in zip(row.ins, row.refs, strict=True):
+        if ref < 0:
+            ins.append(_encode_ends((lo, hi)))
         elif lo == hi == 0:
-            ins.append(f"b{ref[i]}")
+            ins.append(f"b{ref}")
         else:
-            ins.append([f"b{ref[i]}", lo] if lo == hi else [f"b{ref[i]}", lo, hi])
-    folds = [
-        [int(table.count[r, k]), _encode_step(table.step[r, k].tolist(), l, m)]
-        for k in range(table.levels)
-        if table.count[r, k] > 1
-    ]
+            ins.append([f"b{ref}", lo] if lo == hi else [f"b{ref}", lo, hi])
+    folds = [[fold.count, _encode_steps(fold)] for fold in row.folds]
     return [outs, ins, folds] if folds else [outs, ins]
 
 
-def _interval(lo: int, hi: int) -> Json:
+def _encode_ends(ends: Interval) -> Json:
+    lo, hi = ends
     return lo if lo == hi else [lo, hi]
 
 
-def _encode_step(step: list[int], l: int, m: int) -> Json:
+def _encode_steps(fold: Fold) -> Json:
     return {
-        name: _interval(step[lo], step[hi])
-        for name, lo, hi in axis_columns(l, m)
-        if step[lo] or step[hi]
+        f"{letter}{axis}": _encode_ends(step)
+        for letter, steps in (("b", fold.outs), ("a", fold.ins))
+        for axis, step in enumerate(steps)
+        if any(step)
     }
 
 
-def _decode_rows(items: Json, l: int, m: int) -> Table:
-    levels = max((len(item[2]) for item in items if len(item) > 2), default=0)
-    n, width = len(items), 2 * (l + m)
-    rows = np.zeros((n, width), np.int64)
-    ref = np.full((n, m), -1, np.int64)
-    count = np.ones((n, levels), np.int64)
-    step = np.zeros((n, levels, width), np.int64)
-    columns = {name: (lo, hi) for name, lo, hi in axis_columns(l, m)}
-    for r, item in enumerate(items):
-        for j, out in enumerate(item[0]):
-            rows[r, j], rows[r, l + j] = _ends(out)
-        for i, inp in enumerate(item[1]):
-            ref[r, i], ends = _decode_input(inp)
-            rows[r, 2 * l + i], rows[r, 2 * l + m + i] = ends
-        folds = item[2] if len(item) > 2 else []
-        for k, (times, steps) in enumerate(folds, start=levels - len(folds)):
-            count[r, k] = times
-            for name, ends in steps.items():
-                lo, hi = columns[name]
-                step[r, k, lo], step[r, k, hi] = _ends(ends)
-    return Table(l, m, rows, ref, count, step)
+def _decode_row(item: Json, l: int, m: int) -> Row:
+    """Undo ``_encode_row``."""
+    inputs = [_decode_input(value) for value in item[1]]
+    return Row(
+        tuple(_decode_ends(value) for value in item[0]),
+        tuple(ends for _, ends in inputs),
+        tuple(ref for ref, _ in inputs),
+        tuple(_decode_fold(fold, l, m) for fold in (item[2] if len(item) > 2 else ())),
+    )
 
 
-def _decode_input(value: Json) -> tuple[int, tuple[int, int]]:
-    """The ref and the ends of an input, as ``_encode_row`` wrote it."""
+def _decode_input(value: Json) -> tuple[int, Interval]:
+    """The ref and the ends of an input."""
     if isinstance(value, str):
         return int(value[1:]), (0, 0)
     if isinstance(value, list) and isinstance(value[0], str):
         return int(value[0][1:]), (value[1], value[-1])
-    return -1, _ends(value)
+    return -1, _decode_ends(value)
 
 
-def _ends(value: Json) -> tuple[int, int]:
+def _decode_fold(item: Json, l: int, m: int) -> Fold:
+    count, steps = item
+    outs, ins = (
+        tuple(_decode_ends(steps.get(f"{letter}{axis}", 0)) for axis in range(axes))
+        for letter, axes in (("b", l), ("a", m))
+    )
+    return Fold(count, outs, ins)
+
+
+def _decode_ends(value: Json) -> Interval:
     return (value[0], value[1]) if isinstance(value, list) else (value, value)
 
 
 # --- many rows: columns --------------------------------------------------------------------------
 
 
-def column_names(l: int, m: int, levels: int) -> list[str]:
-    """Return the names of a table's attributes: ends, widths, refs, folds."""
-    axes = [name for name, _, _ in axis_columns(l, m)]
-    names = [name + part for name in axes for part in ("", "w")]
-    names += [f"a{i}r" for i in range(m)]
-    for k in range(levels):
-        names += [f"n{k}", *(f"s{k}{name}{part}" for name in axes for part in ("", "w"))]
-    return names
-
-
-def table_columns(table: Table, settled: int = 0) -> dict[str, I64]:
-    """Return a table's attributes as named columns, those that never vary as broadcast values.
-
-    The first ``settled`` axes are left out.
-    """
-    if isinstance(table, ColumnTable) and (settled or table.ordered is None):
-        return table.columns
-    l, m = table.num_out, table.num_in
-    axes = list(axis_columns(l, m))[settled:]
-    columns = _ends_and_widths(table.rows, axes, "")
-    for i in range(m):
-        columns[f"a{i}r"] = table.ref[:, i]
-    for k in range(table.levels):
-        columns[f"n{k}"] = table.count[:, k]
-        columns |= _ends_and_widths(np.ascontiguousarray(table.step[:, k]), axes, f"s{k}")
-    return columns
-
-
-def _ends_and_widths(
-    rows: I64, axes: Sequence[tuple[str, int, int]], prefix: str
-) -> dict[str, I64]:
-    """Lower ends and widths of every axis; one pass over the rows finds what never varies."""
-    plan = np.array([p for _, lo, hi in axes for p in ((lo, -1), (hi, lo))], np.int64)
-    names = [prefix + name + part for name, _, _ in axes for part in ("", "w")]
-    plan = plan.reshape(len(names), 2)
-    varies = varying(rows, plan)
-    columns: dict[str, I64] = {}
-    for name, (c, base), some in zip(names, plan.tolist(), varies.tolist(), strict=True):
-        values = rows if some else rows[:1]
-        column = values[:, c] if base < 0 else values[:, c] - values[:, base]
-        columns[name] = column if some else np.broadcast_to(column, len(rows))
-    return columns
-
-
-def columns_table(columns: dict[str, I64], l: int, m: int, levels: int) -> Table:
-    """Undo ``table_columns``; every column must be there."""
-    n = len(next(iter(columns.values()))) if columns else 0
-    width = 2 * (l + m)
-    rows = np.empty((n, width), np.int64)
-    ref = np.empty((n, m), np.int64)
-    count = np.empty((n, levels), np.int64)
-    step = np.empty((n, levels, width), np.int64)
-    for name, lo, hi in axis_columns(l, m):
-        rows[:, lo] = columns[name]
-        rows[:, hi] = rows[:, lo] + columns[f"{name}w"]
-        for k in range(levels):
-            step[:, k, lo] = columns[f"s{k}{name}"]
-            step[:, k, hi] = step[:, k, lo] + columns[f"s{k}{name}w"]
-    for i in range(m):
-        ref[:, i] = columns[f"a{i}r"]
-    for k in range(levels):
-        count[:, k] = columns[f"n{k}"]
-    return Table(l, m, rows, ref, count, step)
-
-
 def _encode_text(table: Table, out_sizes: Sequence[int]) -> Json | None:
     """Return a table as packed columns in the header, or None when they are too many."""
-    if len(table) > _INLINE_BYTES:
+    if len(table) > LineageCost.current().inline_bytes:
         return None
     item, columns = _split_columns(table, out_sizes)
     item["p"] = {name: encode_text(column) for name, column in columns.items()}
@@ -289,11 +212,9 @@ def _split_columns(
     """Return what a header says of a table in any case, and the columns that vary."""
     constants: dict[str, Json] = {}
     cells = _implied_cells(table, out_sizes)
-    columns = table_columns(table, settled=table.num_out if cells == "all" else 0)
+    columns = table.named(implied=bool(cells))
     if cells:
         constants["cells"] = cells
-        for j in range(table.num_out):
-            columns.pop(f"b{j}", None)
     varying: dict[str, I64] = {}
     for name, column in columns.items():
         if column.strides == (0,) or is_constant(column):
@@ -334,39 +255,34 @@ def _implied_cells(table: Table, out_sizes: Sequence[int]) -> str:
     """Whether lower ends on the output axes go without saying: "all", "next" or not ("")."""
     if table.levels or table.num_out == 0:
         return ""
-    if isinstance(table, ColumnTable) and table.ordered == tuple(out_sizes):
-        return "all"
+    if table.ordered is not None:
+        return "all" if table.ordered == tuple(out_sizes) else ""
+    l = table.num_out
     if len(table) == math.prod(out_sizes) and all_cells(
-        table.rows, table.num_out, np.array(out_sizes, np.int64)
+        table.lo[:l], table.width[:l], np.array(out_sizes, np.int64)
     ):
         return "all"
-    if table.num_out != 1:
-        return ""
-    if isinstance(table, ColumnTable) and not table.has_rows and table.ordered is None:
-        return "next" if gapless(table.columns["b0"], table.columns["b0w"]) else ""
-    return "next" if gapless(table.rows[:, 0], table.rows[:, 1] - table.rows[:, 0]) else ""
+    return "next" if l == 1 and gapless(*table.said_of(0)) else ""
 
 
 def _decode_columns(item: Json, l: int, m: int, sizes: Sequence[int], blobs: Blobs) -> Table:
     n, levels, constants = item["n"], item.get("k", 0), item["c"]
     specs, texts = item.get("w", {}), item.get("p", {})
     columns: dict[str, I64] = {}
-    for name in column_names(l, m, levels):
+    for name in attribute_names(l, m, levels):
         if name in texts:
             columns[name] = decode_text(texts[name], n)
         elif name in specs:
             columns[name] = decode_column(name, specs[name], blobs[item["blob"]], n)
         else:
-            columns[name] = np.broadcast_to(np.int64(constants.get(name, _default(name))), n)
+            columns[name] = same(constants.get(name, _default(name)), n)
     cells = constants.get("cells")
     if cells == "next":
         columns["b0"] = np.cumsum(columns["b0w"] + 1) - columns["b0w"] - 1
-    if levels:
-        return columns_table(columns, l, m, levels)
     if cells == "all":
         for j in range(l):
             columns.pop(f"b{j}")
-    return ColumnTable(l, m, n, columns, sizes if cells == "all" else None)
+    return Table.of_named(l, m, columns, levels, sizes if cells == "all" else None)
 
 
 def write_blob(

@@ -19,11 +19,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
+from dslog.lineage.lineage_cost import LineageCost
 from dslog.types import I64, U8
 
 U64 = npt.NDArray[np.uint64]
 Spec = list[Any]  # [kind, width, base] and, for differences, the first value
-_SAMPLE = 1 << 14
 _ZSTD = pa.Codec("zstd", compression_level=1)
 
 
@@ -40,7 +40,7 @@ def encode_column(name: str, values: I64) -> tuple[Spec, dict[str, pa.Array]]:
     """Return how a column is written and the Arrow columns that hold it."""
     low, high, step_low, step_high = map(int, spans(values))
     best: tuple[float, Spec] | None = None
-    sample = values[:_SAMPLE]
+    sample = values[: LineageCost.current().sample_rows]
     for steps, base, span in (
         (False, low, high - low),
         (True, step_low, step_high - step_low),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dslog.lineage.factor import Factor, Term
-from dslog.types import Shape
-
-_SHOWN = 8
+from dslog.lineage.lineage_cost import LineageCost
+from dslog.lineage.table import Interval, Row
 
 
 def describe_terms(terms: Sequence[Term], *, swapped: bool = False) -> str:
@@ -30,74 +29,69 @@ def describe_terms(terms: Sequence[Term], *, swapped: bool = False) -> str:
 
 
 def _describe_factor(factor: Factor, out: str, inp: str) -> list[str]:
-    outs = _names(out, factor.out_axes, factor.out_flat)
-    ins = _names(inp, factor.in_axes, factor.in_flat)
-    n = len(factor.table)
-    lines = [_Row(factor, r, outs, ins).text() for r in range(min(n, _SHOWN))]
-    if n > _SHOWN:
-        lines.append(f"... {n - _SHOWN} more rows")
+    outs, ins = factor.axis_names(out, inp)
+    n, shown = len(factor.table), LineageCost.current().described_rows
+    lines = [_Text(factor.table.row(r), outs, ins).text() for r in range(min(n, shown))]
+    if n > shown:
+        lines.append(f"... {n - shown} more rows")
     return lines
 
 
-def _names(letter: str, axes: Shape, flat: bool) -> list[str]:
-    names = [f"{letter}{k}" for k in axes]
-    return [f"linear({', '.join(names)})"] if flat else names
-
-
-class _Row:
+class _Text:
     """One row, ready to be put into words."""
 
-    def __init__(self, factor: Factor, r: int, outs: list[str], ins: list[str]) -> None:
-        table = factor.table
-        self.l, self.m = table.num_out, table.num_in
-        self.outs, self.ins = outs, ins
-        self.row: list[int] = table.rows[r].tolist()
-        self.ref: list[int] = table.ref[r].tolist()
-        folds = zip(table.count[r].tolist(), table.step[r].tolist(), strict=True)
-        self.folds: list[tuple[int, list[int]]] = [fold for fold in folds if fold[0] > 1]
+    def __init__(self, row: Row, outs: list[str], ins: list[str]) -> None:
+        self.row, self.outs, self.ins = row, outs, ins
         self.walker = self._find_walker()
 
     def text(self) -> str:
-        ins = [self._input(i) for i in range(self.m)]
-        outs = [self._output(j) for j in range(self.l)]
+        ins = [self._input(i) for i in range(len(self.ins))]
+        outs = [self._output(j) for j in range(len(self.outs))]
         if self.walker is None:
-            outs += [f"t{k} in [0, {count - 1}]" for k, (count, _) in enumerate(self.folds)]
+            outs += [f"t{k} in [0, {fold.count - 1}]" for k, fold in enumerate(self.row.folds)]
         left = ", ".join(ins) or "every pair"
         return f"{left}, for {', '.join(outs)}" if outs else left
 
     def _find_walker(self) -> int | None:
         """An output axis that walks one cell per t, so that t can be written by it."""
-        if len(self.folds) != 1:
+        if len(self.row.folds) != 1:
             return None
-        step = self.folds[0][1]
-        moving = [j for j in range(self.l) if step[j] or step[self.l + j]]
+        steps = self.row.folds[0].outs
+        moving = [j for j, step in enumerate(steps) if any(step)]
         if len(moving) != 1:
             return None
         (j,) = moving
-        one_cell = self.row[j] == self.row[self.l + j] and step[j] == step[self.l + j]
-        return j if one_cell and abs(step[j]) == 1 else None
+        (lo, hi), (step, step_hi) = self.row.outs[j], steps[j]
+        return j if lo == hi and step == step_hi and abs(step) == 1 else None
 
     def _input(self, i: int) -> str:
-        base = self.outs[self.ref[i]] if self.ref[i] >= 0 else ""
-        first = 2 * self.l + i
-        return _within(self.ins[i], *(self._end(c, base) for c in (first, first + self.m)))
+        ref = self.row.refs[i]
+        base = self.outs[ref] if ref >= 0 else ""
+        steps = [fold.ins[i] for fold in self.row.folds]
+        return _within(self.ins[i], *self._ends(self.row.ins[i], steps, base))
 
     def _output(self, j: int) -> str:
+        steps = [fold.outs[j] for fold in self.row.folds]
         if self.walker == j:
-            count, step = self.folds[0]
-            ends = sorted((self.row[j], self.row[j] + (count - 1) * step[j]))
+            start = self.row.outs[j][0]
+            ends = sorted((start, start + (self.row.folds[0].count - 1) * steps[0][0]))
             return f"{self.outs[j]} in [{ends[0]}, {ends[1]}]"
-        return _within(self.outs[j], self._end(j, ""), self._end(self.l + j, ""))
+        return _within(self.outs[j], *self._ends(self.row.outs[j], steps, ""))
 
-    def _end(self, c: int, base: str) -> str:
-        """A column's value as a formula in t, or in the output axis that walks along."""
+    def _ends(self, ends: Interval, steps: Sequence[Interval], base: str) -> list[str]:
+        """Both ends as formulas in t, or in the output axis that walks along."""
         if self.walker is None:
-            steps = [(step[c], f"t{k}") for k, (_, step) in enumerate(self.folds)]
-            return _sum(base, self.row[c], steps)
-        step = self.folds[0][1]
-        slope = step[c] * step[self.walker]
-        constant = self.row[c] - slope * self.row[self.walker]
-        return _sum(base, constant, [(slope, self.outs[self.walker])])
+            return [
+                _sum(base, end, [(step[side], f"t{k}") for k, step in enumerate(steps)])
+                for side, end in enumerate(ends)
+            ]
+        start, pace = self.row.outs[self.walker][0], self.row.folds[0].outs[self.walker][0]
+        slopes = [steps[0][side] * pace for side in range(2)]
+        name = self.outs[self.walker]
+        return [
+            _sum(base, end - slope * start, [(slope, name)])
+            for end, slope in zip(ends, slopes, strict=True)
+        ]
 
 
 def _within(name: str, low: str, high: str) -> str:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dslog.cells.boxes import coalesce
-from dslog.lineage.join import Hits, from_intervals, join, to_intervals
+from dslog.cells.linear import from_intervals, to_intervals
+from dslog.lineage.join import Hits, join
 from dslog.lineage.table import Table
 from dslog.relation.relation import sort_unique
 from dslog.types import I64, Shape
@@ -33,12 +34,51 @@ class Factor:
     in_flat: bool = False
 
     @property
+    def is_flat(self) -> bool:
+        """Whether some axes are linearised."""
+        return self.out_flat or self.in_flat
+
+    @property
     def is_plain(self) -> bool:
         """Whether axes are in order and not linearised, so that boxes fit as they are."""
-        if self.out_flat or self.in_flat:
+        if self.is_flat:
             return False
         axes = (self.out_axes, self.in_axes)
         return all(some == tuple(range(len(some))) for some in axes)
+
+    def with_table(self, table: Table) -> Factor:
+        """Return another table over the same axes."""
+        return replace(self, table=table)
+
+    def sizes(self, out_shape: Shape, in_shape: Shape) -> tuple[Shape, Shape]:
+        """Return how long the table's axes are in arrays of these shapes."""
+        outs = tuple(out_shape[j] for j in self.out_axes)
+        ins = tuple(in_shape[i] for i in self.in_axes)
+        return (
+            (math.prod(outs),) if self.out_flat else outs,
+            (math.prod(ins),) if self.in_flat else ins,
+        )
+
+    def axis_names(self, out: str = "b", inp: str = "a") -> tuple[list[str], list[str]]:
+        """Return what people call the table's axes, ``linear(b0, b1)`` for linearised ones."""
+        sides = []
+        for letter, axes, flat in (
+            (out, self.out_axes, self.out_flat),
+            (inp, self.in_axes, self.in_flat),
+        ):
+            names = [f"{letter}{axis}" for axis in axes]
+            sides.append([f"linear({', '.join(names)})"] if flat else names)
+        return sides[0], sides[1]
+
+    def axis_columns(self, out: str = "b", inp: str = "a") -> tuple[list[str], list[str]]:
+        """Return names of columns for the table's axes; linearised ones take their first axis's."""
+        outs = [f"{out}{axis}" for axis in self.out_axes]
+        ins = [f"{inp}{axis}" for axis in self.in_axes]
+        return outs[:1] if self.out_flat else outs, ins[:1] if self.in_flat else ins
+
+    def flat_sides(self, out: str = "b", inp: str = "a") -> str:
+        """Return the letters of the sides that are linearised."""
+        return out * self.out_flat + inp * self.in_flat
 
 
 Term = tuple[Factor, ...]  # a product; its factors' axes partition the axes of both arrays
@@ -84,21 +124,19 @@ def join_term(
 def _join_factor(
     factor: Factor, out_shape: Shape, in_shape: Shape, queries: I64, *, backward: bool
 ) -> Hits:
-    out_sizes = [out_shape[j] for j in factor.out_axes]
-    in_sizes = [in_shape[i] for i in factor.in_axes]
-    q_sizes, r_sizes = (out_sizes, in_sizes) if backward else (in_sizes, out_sizes)
-    q_flat, r_flat = (
-        (factor.out_flat, factor.in_flat) if backward else (factor.in_flat, factor.out_flat)
-    )
+    outs = tuple(out_shape[j] for j in factor.out_axes), factor.out_flat
+    ins = tuple(in_shape[i] for i in factor.in_axes), factor.in_flat
+    (q_sizes, q_flat), (r_sizes, r_flat) = (outs, ins) if backward else (ins, outs)
     if q_flat:
-        source, queries = to_intervals(queries, q_sizes)
+        source, linear = to_intervals(queries, q_sizes)
+        queries = linear[:, None]
     hits = join(factor.table, queries, backward=backward)
     if q_flat:
-        hits = Hits(source[hits.query], hits.boxes, hits.scanned, hits.matched)
+        hits = replace(hits, query=source[hits.query])
     if r_flat:
         hits = _merge(hits)
-        source, boxes = from_intervals(hits.boxes, r_sizes)
-        hits = Hits(hits.query[source], boxes, hits.scanned, hits.matched)
+        source, boxes = from_intervals(hits.boxes[:, 0], r_sizes)
+        hits = replace(hits, query=hits.query[source], boxes=boxes)
     return hits
 
 

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dslog.lineage.kernels import count_pairs, fill_pairs
+from dslog.lineage.lineage_cost import LineageCost
 from dslog.types import I64
-
-_FEW = 64  # below this many boxes, an index over the boxes is not worth its sort
-_SAMPLE = 4096
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,8 @@ class IntervalIndex:
         q_lo, q_hi = np.ascontiguousarray(q_lo), np.ascontiguousarray(q_hi)
         start, stop = self.stretch(q_lo, q_hi)
         looked = int((stop - start).sum())
-        if looked > 4 * (len(q_lo) + len(self.lo)) and len(q_lo) > _FEW and self.axis >= 0:
+        few = LineageCost.current().few_boxes
+        if looked > 4 * (len(q_lo) + len(self.lo)) and len(q_lo) > few and self.axis >= 0:
             other = IntervalIndex.build(q_lo, q_hi)
             begin, end = other.stretch(self.lo, self.hi)
             cost = int((end - begin).sum())
@@ -94,7 +93,7 @@ def _pairs(q_lo: I64, q_hi: I64, lo: I64, hi: I64, start: I64, stop: I64) -> tup
 
 
 def _narrowest(lo: I64, hi: I64) -> int:
-    some = slice(None, None, -(-len(lo) // _SAMPLE))
+    some = slice(None, None, -(-len(lo) // LineageCost.current().index_sample))
     extent = (hi[some].max(axis=0) - lo[some].min(axis=0) + 1).astype(float)
     covered = (hi[some] - lo[some] + 1).mean(axis=0) / extent
     return int(np.argmin(covered))

@@ -1,6 +1,9 @@
-"""Tight loops of the theta-join. Flat int64 arrays in and out; nothing else lives here.
+"""Tight loops over the columns of one table: the cells they name, and the theta-join.
 
-The join of a few boxes with a few rows, in one compiled loop.
+Columns come as matrices with a line for each axis, outputs first, and a place for each row:
+``lo[axis, row]``, ``width[axis, row]``, and ``ref[i, row]`` for input axis i. Boxes and bounds are
+the other way around, ``lo[box, axis]``, for they are met in no order. Folds are placed row by row,
+on a vector of the row's lower and upper ends: ``out_lo, out_hi, in_lo, in_hi``.
 """
 
 from __future__ import annotations
@@ -272,8 +275,7 @@ def _emit_fold(
     hi: I64,
     backward: bool,
     row_query: I64,
-    row_vec: I64,
-    row_ref: I64,
+    row_columns: I64,
     box_query: I64,
     boxes: I64,
     fill: bool,
@@ -305,9 +307,34 @@ def _emit_fold(
             continue
         if fill:
             row_query[at[0]] = q
-            row_vec[at[0]] = vec + t * s
-            row_ref[at[0]] = ref
+            _write_row(vec, s, t, ref, l, row_columns, at[0])
         at[0] += 1
+
+
+@njit(cache=True)
+def _ends_of(columns: I64, r: int, l: int, m: int, vec: I64) -> None:
+    """Read the ends of one row, or their steps, from columns of lower ends and widths."""
+    for j in range(l):
+        vec[j] = columns[j, r]
+        vec[l + j] = columns[j, r] + columns[l + m + j, r]
+    for i in range(m):
+        vec[2 * l + i] = columns[l + i, r]
+        vec[2 * l + m + i] = columns[l + i, r] + columns[l + m + l + i, r]
+
+
+@njit(cache=True)
+def _write_row(vec: I64, s: I64, t: int, ref: I64, l: int, columns: I64, at: int) -> None:
+    """Write the plain row at turn t as columns: the opposite of ``_ends_of``."""
+    m = ref.shape[0]
+    for j in range(l):
+        lo = vec[j] + t * s[j]
+        columns[j, at] = lo
+        columns[l + m + j, at] = vec[l + j] + t * s[l + j] - lo
+    for i in range(m):
+        lo = vec[2 * l + i] + t * s[2 * l + i]
+        columns[l + i, at] = lo
+        columns[l + m + l + i, at] = vec[2 * l + m + i] + t * s[2 * l + m + i] - lo
+        columns[2 * (l + m) + i, at] = ref[i]
 
 
 @njit(cache=True)
@@ -316,15 +343,13 @@ def join_folds(
     q_hi: I64,
     query: I64,
     row: I64,
-    rows: I64,
-    ref: I64,
+    columns: I64,
     count: I64,
     step: I64,
     l: int,
     backward: bool,
     row_query: I64,
-    row_vec: I64,
-    row_ref: I64,
+    row_columns: I64,
     box_query: I64,
     boxes: I64,
     fill: bool,
@@ -334,36 +359,43 @@ def join_folds(
     The levels but the innermost are walked like an odometer over the t that can match; the
     innermost is solved at once. Returns (plain rows, boxes, plain rows met).
     """
-    levels = count.shape[1]
+    levels, ends = step.shape[0], step.shape[1]
+    m = ends // 2 - l
     at = np.zeros(3, np.int64)
     d = boxes.shape[1]
     box = np.zeros((d, 2), np.int64)
-    vec = np.zeros((levels, rows.shape[1]), np.int64)
+    vec = np.zeros((levels, ends), np.int64)
+    by = np.zeros((levels, ends), np.int64)  # the row's own counts, steps and refs
+    times = np.zeros(levels, np.int64)
+    ref = np.zeros(m, np.int64)
     t = np.zeros(levels, np.int64)
     end = np.zeros(levels, np.int64)
     for p in range(query.shape[0]):
         q, r = query[p], row[p]
         lo, hi = q_lo[q], q_hi[q]
         level = 0
-        vec[0] = rows[r]
+        _ends_of(columns, r, l, m, vec[0])
+        for k in range(levels):
+            _ends_of(step[k], r, l, m, by[k])
+            times[k] = count[k, r]
+        for i in range(m):
+            ref[i] = columns[ends + i, r]
         opened = False
         while level >= 0:
             if level == levels - 1:
                 _emit_fold(
-                    q, vec[level], ref[r], step[r], count[r], l, lo, hi, backward,
-                    row_query, row_vec, row_ref, box_query, boxes, fill, at, box,
+                    q, vec[level], ref, by, times, l, lo, hi, backward,
+                    row_query, row_columns, box_query, boxes, fill, at, box,
                 )  # fmt: skip
                 level -= 1
                 opened = True
                 continue
             if not opened:
                 if backward:
-                    t[level], end[level] = _range_backward(
-                        vec[level], step[r], count[r], level, l, lo, hi
-                    )
+                    t[level], end[level] = _range_backward(vec[level], by, times, level, l, lo, hi)
                 else:
                     t[level], end[level] = _range_forward(
-                        vec[level], ref[r], step[r], count[r], level, l, lo, hi
+                        vec[level], ref, by, times, level, l, lo, hi
                     )
             else:
                 t[level] += 1
@@ -371,7 +403,7 @@ def join_folds(
                 level -= 1
                 opened = True
                 continue
-            vec[level + 1] = vec[level] + t[level] * step[r, level]
+            vec[level + 1] = vec[level] + t[level] * by[level]
             level += 1
             opened = False
     return at
@@ -379,58 +411,85 @@ def join_folds(
 
 @njit(cache=True)
 def join_pairs(
-    rows: I64, ref: I64, l: int, q_lo: I64, q_hi: I64, backward: bool, query: I64, boxes: I64
+    lo: I64,
+    width: I64,
+    ref: I64,
+    l: int,
+    q_lo: I64,
+    q_hi: I64,
+    backward: bool,
+    query: I64,
+    boxes: I64,
 ) -> int:
     """Write the result of every plain row that meets a box; return how many there are.
 
     Backward, no row may have two inputs that refer to the same output. See ``join`` for the rules.
     """
     found = 0
-    lo, hi = np.empty(l, np.int64), np.empty(l, np.int64)
+    first, last = np.empty(l, np.int64), np.empty(l, np.int64)
     for q in range(q_lo.shape[0]):
-        for r in range(rows.shape[0]):
+        for r in range(lo.shape[1]):
             for j in range(l):
-                lo[j], hi[j] = rows[r, j], rows[r, l + j]
-            met = _clip_pair(rows, ref, l, r, q_lo[q], q_hi[q], backward, lo, hi)
+                first[j], last[j] = lo[j, r], lo[j, r] + width[j, r]
+            met = _clip_row(lo, width, ref, l, r, q_lo[q], q_hi[q], backward, first, last)
             for j in range(l):
-                met = met and lo[j] <= hi[j]
+                met = met and first[j] <= last[j]
             if met:
                 query[found] = q
-                _write(rows, ref, l, r, backward, lo, hi, boxes[found])
+                _write(lo, width, ref, l, r, backward, first, last, boxes[found])
                 found += 1
     return found
 
 
 @njit(cache=True)
-def _clip_pair(
-    rows: I64, ref: I64, l: int, r: int, q_lo: I64, q_hi: I64, backward: bool, lo: I64, hi: I64
+def _clip_row(
+    lo: I64,
+    width: I64,
+    ref: I64,
+    l: int,
+    r: int,
+    q_lo: I64,
+    q_hi: I64,
+    backward: bool,
+    first: I64,
+    last: I64,
 ) -> bool:
     """Narrow the row's outputs to those that the box leaves; False if an input misses it."""
     if backward:
         for j in range(l):
-            lo[j], hi[j] = max(lo[j], q_lo[j]), min(hi[j], q_hi[j])
+            first[j], last[j] = max(first[j], q_lo[j]), min(last[j], q_hi[j])
         return True
-    m = ref.shape[1]
-    for i in range(m):
-        in_lo, in_hi, j = rows[r, 2 * l + i], rows[r, 2 * l + m + i], ref[r, i]
+    for i in range(ref.shape[0]):
+        in_lo, j = lo[l + i, r], ref[i, r]
+        in_hi = in_lo + width[l + i, r]
         if j >= 0:
-            lo[j], hi[j] = max(lo[j], q_lo[i] - in_hi), min(hi[j], q_hi[i] - in_lo)
+            first[j], last[j] = max(first[j], q_lo[i] - in_hi), min(last[j], q_hi[i] - in_lo)
         elif in_lo > q_hi[i] or in_hi < q_lo[i]:
             return False
     return True
 
 
 @njit(cache=True)
-def _write(rows: I64, ref: I64, l: int, r: int, backward: bool, lo: I64, hi: I64, box: I64) -> None:
+def _write(
+    lo: I64,
+    width: I64,
+    ref: I64,
+    l: int,
+    r: int,
+    backward: bool,
+    first: I64,
+    last: I64,
+    box: I64,
+) -> None:
     """Write the answer of a row whose outputs are clipped already."""
     if not backward:
-        box[:, 0], box[:, 1] = lo, hi
+        box[:, 0], box[:, 1] = first, last
         return
-    m = ref.shape[1]
-    for i in range(m):
-        j = ref[r, i]
-        box[i, 0] = rows[r, 2 * l + i] + (lo[j] if j >= 0 else 0)
-        box[i, 1] = rows[r, 2 * l + m + i] + (hi[j] if j >= 0 else 0)
+    for i in range(ref.shape[0]):
+        j = ref[i, r]
+        in_lo = lo[l + i, r]
+        box[i, 0] = in_lo + (first[j] if j >= 0 else 0)
+        box[i, 1] = in_lo + width[l + i, r] + (last[j] if j >= 0 else 0)
 
 
 @njit(cache=True)
@@ -448,3 +507,155 @@ def any_overlap(
             if meets:
                 found[r] = True
                 break
+
+
+@njit(cache=True)
+def is_constant(column: I64) -> bool:
+    """Whether all values of a column are the same."""
+    for v in column:
+        if v != column[0]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def all_cells(lo: I64, width: I64, sizes: I64) -> bool:
+    """Whether the rows' outputs are single cells, all of the array's, in C order."""
+    l = len(sizes)
+    for r in range(lo.shape[1]):
+        linear = 0
+        for j in range(l):
+            if width[j, r] != 0:
+                return False
+            linear = linear * sizes[j] + lo[j, r]
+        if linear != r:
+            return False
+    return True
+
+
+@njit(cache=True)
+def gapless(starts: I64, widths: I64) -> bool:
+    """Whether intervals follow each other from 0 on."""
+    at = 0
+    for r in range(starts.shape[0]):
+        if starts[r] != at:
+            return False
+        at += widths[r] + 1
+    return True
+
+
+@njit(cache=True)
+def plain_bounds(lo: I64, width: I64, ref: I64, l: int) -> tuple[I64, I64, I64, I64]:
+    """Per row, the lower and upper ends on the output and on the input axes, all absolute."""
+    m, n = ref.shape
+    out_lo, out_hi = np.empty((n, l), np.int64), np.empty((n, l), np.int64)
+    in_lo, in_hi = np.empty((n, m), np.int64), np.empty((n, m), np.int64)
+    for r in range(n):
+        for j in range(l):
+            out_lo[r, j] = lo[j, r]
+            out_hi[r, j] = lo[j, r] + width[j, r]
+        for i in range(m):
+            j = ref[i, r]
+            start = lo[l + i, r]
+            in_lo[r, i] = start + (out_lo[r, j] if j >= 0 else 0)
+            in_hi[r, i] = start + width[l + i, r] + (out_hi[r, j] if j >= 0 else 0)
+    return out_lo, out_hi, in_lo, in_hi
+
+
+@njit(cache=True)
+def row_sizes(width: I64) -> I64:
+    """Count the pairs of each plain row."""
+    sizes = np.ones(width.shape[1], np.int64)
+    for axis in range(width.shape[0]):
+        for r in range(width.shape[1]):
+            sizes[r] *= width[axis, r] + 1
+    return sizes
+
+
+@njit(cache=True)
+def _first_cell(lo: I64, width: I64, ref: I64, r: int, l: int, cell: I64, last: I64) -> None:
+    """Set the first and the last cell of a row, outputs and inputs."""
+    for j in range(l):
+        cell[j], last[j] = lo[j, r], lo[j, r] + width[j, r]
+    _place_inputs(lo, width, ref, r, l, cell, last)
+
+
+@njit(cache=True)
+def _place_inputs(lo: I64, width: I64, ref: I64, r: int, l: int, cell: I64, last: I64) -> None:
+    """Set the first and the last input cell that goes with an output cell."""
+    for i in range(ref.shape[0]):
+        j = ref[i, r]
+        cell[l + i] = lo[l + i, r] + (cell[j] if j >= 0 else 0)
+        last[l + i] = cell[l + i] + width[l + i, r]
+
+
+@njit(cache=True)
+def _next_cell(
+    lo: I64, width: I64, ref: I64, r: int, l: int, cell: I64, last: I64, axis: int
+) -> bool:
+    """Step to the next cell in C order, up to an axis; False if there is none in this row."""
+    while axis >= 0 and cell[axis] == last[axis]:
+        axis -= 1
+    if axis < 0:
+        return False
+    cell[axis] += 1
+    for later in range(axis + 1, l):
+        cell[later] = lo[later, r]
+    if axis < l:
+        _place_inputs(lo, width, ref, r, l, cell, last)
+    else:
+        for i in range(axis + 1 - l, ref.shape[0]):
+            j = ref[i, r]
+            cell[l + i] = lo[l + i, r] + (cell[j] if j >= 0 else 0)
+    return True
+
+
+@njit(cache=True)
+def expand_rows(lo: I64, width: I64, ref: I64, l: int, pairs: I64) -> None:
+    """Write every pair of plain rows, each row's in C order of its output and input cells."""
+    m, n = ref.shape
+    cell = np.empty(l + m, np.int64)
+    last = np.empty(l + m, np.int64)
+    at = 0
+    for r in range(n):
+        _first_cell(lo, width, ref, r, l, cell, last)
+        more = True
+        while more:
+            pairs[at] = cell
+            at += 1
+            more = _next_cell(lo, width, ref, r, l, cell, last, l + m - 1)
+
+
+@njit(cache=True)
+def linear_rows(
+    lo: I64,
+    width: I64,
+    ref: I64,
+    l: int,
+    out_strides: I64,
+    in_strides: I64,
+    outs: I64,
+    ins: I64,
+) -> None:
+    """Write the linear output and input cell of every pair, in the order of ``expand_rows``."""
+    m, n = ref.shape
+    cell = np.zeros(l + m + 1, np.int64)  # one place more: there may be no axis at all
+    last = np.zeros(l + m + 1, np.int64)
+    inner = l + m - 1
+    at = 0
+    for r in range(n):
+        _first_cell(lo, width, ref, r, l, cell, last)
+        more = True
+        while more:
+            out = 0
+            for j in range(l):
+                out += cell[j] * out_strides[j]
+            inp = 0
+            for i in range(m):
+                inp += cell[l + i] * in_strides[i]
+            length = last[inner] - cell[inner] + 1 if m else 1
+            for step in range(length):
+                outs[at] = out
+                ins[at] = inp + step
+                at += 1
+            more = _next_cell(lo, width, ref, r, l, cell, last, inner - 1 if m else inner)

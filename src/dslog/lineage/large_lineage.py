@@ -15,11 +15,12 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from dslog.lineage.codec import column_names, decode_factor, encode_axes, encode_factor
+from dslog.lineage.codec import decode_factor, encode_axes, encode_factor
 from dslog.lineage.factor import Factor, Term
-from dslog.lineage.lineage import INLINE_ROWS, Lineage, Orientation, encode_header
+from dslog.lineage.lineage import Lineage, Orientation, encode_header
+from dslog.lineage.lineage_cost import LineageCost
 from dslog.lineage.part_files import PartFile, group_bounds, meets, read_footer, read_groups
-from dslog.lineage.table import Table, concat
+from dslog.lineage.table import Table, attribute_names, concat
 from dslog.types import I64, Json, Shape
 
 Blob: TypeAlias = pa.Table | tuple[PartFile, ...]
@@ -218,10 +219,11 @@ class LargeLineage:
     def encode(self) -> tuple[str, list[Blob]]:
         """Return the stored form: a header, compact JSON, and the blobs it refers to."""
         blobs: list[Blob] = []
+        inline = LineageCost.current().inline_rows
         shapes = self.shapes(backward=self.orientation == "backward")
         terms = [
             [
-                encode_factor(f, term, *shapes, INLINE_ROWS, blobs)
+                encode_factor(f, term, *shapes, inline, blobs)
                 if isinstance(f, Factor)
                 else _encode_parts(f, term, *shapes, blobs)
                 for f in term
@@ -300,7 +302,8 @@ def _encode_parts(
         "k": parts[0].levels,
         "c": {},
         "w": {
-            name: ["plain"] for name in column_names(table.num_out, table.num_in, parts[0].levels)
+            name: ["plain"]
+            for name in attribute_names(table.num_out, table.num_in, parts[0].levels)
         },
         "blob": len(blobs) - 1,
         "parts": [[part.rows, part.bounds] for part in parts],

@@ -20,23 +20,14 @@ import pyarrow as pa
 from dslog.cells.cellset import CellSet
 from dslog.errors import ShapeError
 from dslog.lineage.bitmap import apply_bitmap
-from dslog.lineage.codec import encode_terms, write_blob
+from dslog.lineage.codec import decode_terms, encode_terms, write_blob
 from dslog.lineage.describe import describe_terms
 from dslog.lineage.factor import Term, expand_terms, join_term, whole
+from dslog.lineage.lineage_cost import LineageCost
 from dslog.lineage.table import Table
 from dslog.types import I64, Json, Shape
 
 Orientation = Literal["backward", "forward"]
-INLINE_ROWS = 64  # a table of at most this many rows lives in the header
-_FEW_ROWS = 256
-_MANY_ROWS = 1 << 10
-_BITMAP_CELLS = 1 << 28
-_QUICK_CELLS = 1 << 20  # a bitmap so small is moved sooner than boxes are read off it
-_SPREADS = 4  # times as many cells are a lot to paint for what may be a few boxes
-_CELLS_PER_ROW = 4
-_CELLS_PER_BOX = 256  # what joining a box costs, in cells of a bitmap
-_CELLS_PER_JOIN = 128  # the same for joining a cell, while the bitmap fits a processor's cache
-_CELLS_PER_JOIN_LARGE = 16  # and when it doesn't
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +79,21 @@ class Lineage:
         terms = (whole(table),) if len(table) else ()
         return cls(tuple(out_shape), tuple(in_shape), terms, exact=exact)
 
+    @classmethod
+    def decode(cls, header: str | Json, blobs: Sequence[pa.Table] = ()) -> Lineage:
+        """Undo ``encode``; the header may have been parsed before."""
+        item = json.loads(header) if isinstance(header, str) else header
+        out_shape, in_shape = tuple(item["b"]), tuple(item["a"])
+        forward = bool(item.get("forward", False))
+        sides = (in_shape, out_shape) if forward else (out_shape, in_shape)
+        return cls(
+            out_shape,
+            in_shape,
+            decode_terms(item["t"], *sides, blobs),
+            exact=item.get("exact", True),
+            orientation="forward" if forward else "backward",
+        )
+
     def with_exact(self, exact: bool) -> Lineage:
         """Return the same pairs under another label."""
         return replace(self, exact=exact)
@@ -108,9 +114,20 @@ class Lineage:
             total += sink.tell()
         return total
 
-    def encode(self, inline_rows: int = INLINE_ROWS) -> tuple[str, list[pa.Table]]:
+    @cached_property
+    def most_pairs(self) -> float:
+        """A number of pairs that there can't be more of; those that two rows share count twice."""
+        return sum(math.prod(f.table.most_pairs for f in term) for term in self.terms)
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether the output's axes are the absolute ones, as in most lineages."""
+        return self.orientation == "backward"
+
+    def encode(self, inline_rows: int | None = None) -> tuple[str, list[pa.Table]]:
         """Return the stored form: a header, compact JSON, and the blobs it refers to."""
-        terms, blobs = encode_terms(self.terms, *self._sides, inline_rows)
+        rows = LineageCost.current().inline_rows if inline_rows is None else inline_rows
+        terms, blobs = encode_terms(self.terms, *self.sides, rows)
         shapes = self.out_shape, self.in_shape
         return encode_header(*shapes, terms, self.exact, self.orientation), blobs
 
@@ -144,16 +161,24 @@ class Lineage:
         return self._join(boxes, backward=False)
 
     @property
-    def _sides(self) -> tuple[Shape, Shape]:
+    def sides(self) -> tuple[Shape, Shape]:
         """Shapes of the absolute side and of the possibly relative side of the rows."""
         if self.orientation == "backward":
             return self.out_shape, self.in_shape
         return self.in_shape, self.out_shape
 
+    def is_inside(self) -> bool:
+        """Whether every cell that the rows name lies inside its array."""
+        return all(
+            factor.table.is_inside(*factor.sizes(*self.sides))
+            for term in self.terms
+            for factor in term
+        )
+
     def _join(self, boxes: I64, *, backward: bool) -> Joined:
         along = backward == (self.orientation == "backward")
         d = len(self.in_shape if backward else self.out_shape)
-        parts = [join_term(term, *self._sides, boxes, backward=along) for term in self.terms]
+        parts = [join_term(term, *self.sides, boxes, backward=along) for term in self.terms]
         if len(parts) == 1:
             return Joined(parts[0].boxes, parts[0].scanned, parts[0].matched)
         found = [p.boxes for p in parts] or [np.zeros((0, d, 2), np.int64)]
@@ -175,7 +200,8 @@ class Lineage:
         if cells.is_whole:
             if backward not in self._images:
                 found = self._follow(cells, asked, given, backward=backward)
-                if math.prod(given) > _QUICK_CELLS and found.is_painted:
+                quick = math.prod(given) <= LineageCost.current().quick_cells
+                if not quick and found.is_painted:
                     return found.with_exact(exact)  # not worth the memory
                 self._images[backward] = found
             return self._images[backward].with_exact(exact)
@@ -189,9 +215,9 @@ class Lineage:
         return {}
 
     def _follow(self, cells: CellSet, asked: Shape, given: Shape, *, backward: bool) -> CellSet:
-        size = math.prod(asked)
-        painted = cells.is_painted and size <= _QUICK_CELLS
-        if painted and math.prod(given) > _SPREADS * size:
+        size, cost = math.prod(asked), LineageCost.current()
+        painted = cells.is_painted and size <= cost.quick_cells
+        if painted and math.prod(given) > cost.spreads * size:
             painted = False
         if painted or cells.is_bitmap or self._is_scattered(cells):
             along = backward == (self.orientation == "backward")
@@ -206,19 +232,21 @@ class Lineage:
         That is so when boxes are many for the array, or meet many rows of hardly a cell each. Rows
         of many cells that are not few are better joined with boxes.
         """
+        cost = LineageCost.current()
         tables = [factor.table for term in self.terms for factor in term]
         size = math.prod(cells.shape)
         largest = max(tables, key=len, default=None)
-        if largest is None or size > _BITMAP_CELLS:
+        if largest is None or size > cost.bitmap_cells:
             return False
         rows = len(largest)
-        if rows > _FEW_ROWS and largest.most_pairs > _CELLS_PER_ROW * rows:
+        if rows > cost.few_rows and largest.most_pairs > cost.cells_per_row * rows:
             return False
-        if cells.num_boxes * _CELLS_PER_BOX > size:
+        if cells.num_boxes * cost.cells_per_box > size:
             return True
-        if rows <= _MANY_ROWS:
+        if rows <= cost.many_rows:
             return False
-        share = _CELLS_PER_JOIN if size <= _QUICK_CELLS else _CELLS_PER_JOIN_LARGE
+        quick = size <= cost.quick_cells
+        share = cost.cells_per_join if quick else cost.cells_per_join_large
         return cells.count * share > size or (size <= 16 * rows and largest.prefers_bitmap())
 
     def __eq__(self, other: object) -> bool:

@@ -24,11 +24,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dslog.errors import CorruptError
-from dslog.lineage.codec import column_names, columns_table, table_columns
 from dslog.lineage.interval_index import IntervalIndex
 from dslog.lineage.kernels import any_overlap
 from dslog.lineage.lineage_cost import LineageCost
-from dslog.lineage.table import Table
+from dslog.lineage.table import Table, attribute_names
 from dslog.types import I64, Shape
 
 Bounds = tuple[tuple[int, int], ...]
@@ -102,7 +101,7 @@ def _blob(table: Table, out_shape: Shape, in_shape: Shape) -> pa.Table:
     types = _types(out_shape, in_shape)
     columns = {
         name: pa.array(np.broadcast_to(values, len(table))).cast(types.get(name, pa.int64()))
-        for name, values in table_columns(table).items()
+        for name, values in table.named().items()
     }
     return pa.table(columns)
 
@@ -149,9 +148,9 @@ def rows_of(blob: pa.Table, num_out: int, num_in: int, levels: int) -> Table:
     """Return the rows in a part's columns."""
     columns = {
         name: blob.column(name).to_numpy().astype(np.int64, copy=False)
-        for name in column_names(num_out, num_in, levels)
+        for name in attribute_names(num_out, num_in, levels)
     }
-    return columns_table(columns, num_out, num_in, levels)
+    return Table.of_named(num_out, num_in, columns, levels)
 
 
 def dump_table(table: Table, out_shape: Shape, in_shape: Shape) -> bytes:
@@ -171,7 +170,7 @@ def load_table(data: bytes, num_out: int, num_in: int) -> Table:
         blob = reader.read_all()
     rows, levels = (int(blob.schema.metadata[key]) for key in (b"rows", b"levels"))
     if not num_out + num_in:  # a pair of single cells: no columns, at most one row
-        return Table.plain(0, 0, np.zeros((rows, 0), np.int64), ())
+        return Table(0, 0, np.zeros((0, rows), np.int64))
     return rows_of(blob, num_out, num_in, levels)
 
 

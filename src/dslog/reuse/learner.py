@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dslog.algebra.equal import same_lineages
-from dslog.lineage.lineage import INLINE_ROWS, Lineage
+from dslog.lineage.lineage import Lineage
+from dslog.lineage.lineage_cost import LineageCost
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, Refused
 from dslog.reuse.key import (
@@ -357,7 +358,8 @@ def _opened(call: FirstCall, variant: Variant, family: Family) -> Sizes:
 
 def _is_large(stored: Sequence[Stored | None]) -> bool:
     """Whether a lineage will be in files."""
-    return any(isinstance(one, Lineage) and one.num_rows > INLINE_ROWS for one in stored)
+    inline = LineageCost.current().inline_rows
+    return any(isinstance(one, Lineage) and one.num_rows > inline for one in stored)
 
 
 def _lineages(stored: Sequence[Stored | None]) -> Lineages | None:

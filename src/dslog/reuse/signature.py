@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Literal
 
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.packed import unpack
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, sizes_from_json, sizes_to_json
 from dslog.reuse.reuse_cost import ReuseCost
@@ -197,7 +196,7 @@ def read_small(bodies: Iterable[int | None], catalog: Catalog) -> Lineages | Non
         body = None if number is None else catalog.body(number)
         if body is not None and body.files:
             return None
-        found.append(None if body is None else unpack(body.header))
+        found.append(None if body is None else Lineage.decode(body.header))
     return tuple(found)
 
 

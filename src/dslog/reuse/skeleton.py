@@ -12,11 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table
+from dslog.lineage.table import Fold, Interval, Row, Table
 from dslog.reuse.expression import Sizes, product_text
 from dslog.reuse.reuse_cost import ReuseCost
 from dslog.types import Json, Shape
@@ -24,7 +22,7 @@ from dslog.types import Json, Shape
 Lineages = tuple[Lineage | None, ...]
 """One per (output, input) pair, outputs outermost; None where nothing contributes."""
 
-Fold = tuple[int, Sequence[int]]  # count and steps
+Intervals = tuple[Interval, ...]
 Kind = Literal["position", "offset", "count", "step"]
 
 
@@ -64,19 +62,31 @@ def _flatten_one(lineage: Lineage, numbers: list[int]) -> Json:
 
 
 def _flatten_factor(factor: Factor, numbers: list[int]) -> Json:
-    table = factor.table
-    rows = []
-    for r in range(len(table)):
-        levels = np.flatnonzero(table.count[r] > 1).tolist()
-        moving = [np.flatnonzero(table.step[r, level]).tolist() for level in levels]
-        rows.append([table.ref[r].tolist(), *moving])
-        numbers += table.rows[r].tolist()
-        for level, columns in zip(levels, moving, strict=True):
-            numbers += [int(table.count[r, level]), *table.step[r, level, columns].tolist()]
+    rows: list[Json] = []
+    for r in range(len(factor.table)):
+        row = factor.table.row(r)
+        steps = [_numbers(fold.outs, fold.ins) for fold in row.folds]
+        moving = [[place for place, step in enumerate(some) if step] for some in steps]
+        rows.append([row.refs, *moving])
+        numbers += _numbers(row.outs, row.ins)
+        for fold, some, places in zip(row.folds, steps, moving, strict=True):
+            numbers += [fold.count, *(some[place] for place in places)]
     item: dict[str, Json] = {"b": factor.out_axes, "a": factor.in_axes, "r": rows}
-    if factor.out_flat or factor.in_flat:
-        item["flat"] = "b" * factor.out_flat + "a" * factor.in_flat
+    if factor.is_flat:
+        item["flat"] = factor.flat_sides()
     return item
+
+
+def _numbers(outs: Sequence[Interval], ins: Sequence[Interval]) -> list[int]:
+    """The ends of a row, or their steps, in the order that skeletons keep them."""
+    return [side[end] for ends in (outs, ins) for end in (0, 1) for side in ends]
+
+
+def _intervals(numbers: Sequence[int], l: int, m: int) -> tuple[Intervals, Intervals]:
+    """Undo ``_numbers``."""
+    outs = zip(numbers[:l], numbers[l : 2 * l], strict=True)
+    ins = zip(numbers[2 * l : 2 * l + m], numbers[2 * l + m :], strict=True)
+    return tuple(outs), tuple(ins)
 
 
 def roles(skeleton: Json, sizes: Sizes) -> list[Role]:
@@ -175,12 +185,12 @@ class _Rows:
         self._next += count
         return self._numbers[self._next - count : self._next]
 
-    def take_fold(self, columns: Sequence[int], width: int) -> Fold:
-        count, *some = self.take(1 + len(columns))
-        steps = [0] * width
-        for column, step in zip(columns, some, strict=True):
-            steps[column] = step
-        return count, steps
+    def take_fold(self, places: Sequence[int], l: int, m: int) -> Fold:
+        count, *some = self.take(1 + len(places))
+        steps = [0] * (2 * (l + m))
+        for place, step in zip(places, some, strict=True):
+            steps[place] = step
+        return Fold(count, *_intervals(steps, l, m))
 
     def drop(self, empty: bool | None) -> bool:
         """Take note of a row; True if it is left out, None stands for one that is wrong."""
@@ -196,29 +206,16 @@ def _build_factor(item: Json, out_shape: Shape, in_shape: Shape, rows: _Rows) ->
     out_sizes = _sizes(out_shape, item["b"], flat="b" in flat)
     in_sizes = _sizes(in_shape, item["a"], flat="a" in flat)
     l, m = len(out_sizes), len(in_sizes)
-    width = 2 * (l + m)
-    kept: list[tuple[Sequence[int], Sequence[int], list[Fold]]] = []
-    for ref, *moving in item["r"]:
-        row = rows.take(width)
-        folds = [rows.take_fold(columns, width) for columns in moving]
-        if not rows.drop(_is_empty(row, ref, folds, out_sizes, in_sizes)):
-            kept.append((row, ref, folds))
+    kept: list[Row] = []
+    for refs, *moving in item["r"]:
+        ends = _intervals(rows.take(2 * (l + m)), l, m)
+        folds = tuple(rows.take_fold(places, l, m) for places in moving)
+        row = Row(*ends, tuple(refs), folds)
+        if not rows.drop(_is_empty(row, out_sizes, in_sizes)):
+            kept.append(row)
     if rows.wrong or not kept:
         return None
-    depth = max(len(folds) for _, _, folds in kept)
-    count = np.ones((len(kept), depth), np.int64)
-    step = np.zeros((len(kept), depth, width), np.int64)
-    for r, (_, _, folds) in enumerate(kept):
-        for level, (times, steps) in enumerate(folds, start=depth - len(folds)):
-            count[r, level], step[r, level] = times, steps
-    table = Table(
-        l,
-        m,
-        np.array([row for row, _, _ in kept], np.int64).reshape(len(kept), width),
-        np.array([ref for _, ref, _ in kept], np.int64).reshape(len(kept), m),
-        count,
-        step,
-    )
+    table = Table.of_rows(l, m, kept)
     return Factor(tuple(item["b"]), tuple(item["a"]), table, "b" in flat, "a" in flat)
 
 
@@ -227,43 +224,36 @@ def _sizes(shape: Shape, axes: Sequence[int], *, flat: bool) -> list[int]:
     return [math.prod(sizes)] if flat else sizes
 
 
-def _is_empty(
-    row: Sequence[int],
-    ref: Sequence[int],
-    folds: Sequence[Fold],
-    out_sizes: Sequence[int],
-    in_sizes: Sequence[int],
-) -> bool | None:
+def _is_empty(row: Row, out_sizes: Sequence[int], in_sizes: Sequence[int]) -> bool | None:
     """Whether a row holds no cells; None if it is wrong.
 
-    Columns are linear in the turns of folds, so looking at their first and last turns is enough.
+    Ends are linear in the turns of folds, so looking at their first and last turns is enough.
     """
-    if any(times < 0 for times, _ in folds):
+    if any(fold.count < 0 for fold in row.folds):
         return None
-    if any(times == 0 for times, _ in folds):
+    if any(fold.count == 0 for fold in row.folds):
         return True
     found = set()
-    for turns in itertools.product(*({0, times - 1} for times, _ in folds)):
-        at = list(row)
-        for turn, (_, steps) in zip(turns, folds, strict=True):
-            at = [a + turn * s for a, s in zip(at, steps, strict=True)]
-        found.add(_is_empty_box(at, ref, out_sizes, in_sizes))
+    for turns in itertools.product(*({0, fold.count - 1} for fold in row.folds)):
+        outs, ins = row.outs, row.ins
+        for turn, fold in zip(turns, row.folds, strict=True):
+            outs, ins = _moved(outs, fold.outs, turn), _moved(ins, fold.ins, turn)
+        found.add(_is_empty_box(outs, ins, row.refs, (*out_sizes, *in_sizes)))
     return found.pop() if len(found) == 1 else None
 
 
+def _moved(ends: Intervals, steps: Intervals, turn: int) -> Intervals:
+    pairs = zip(ends, steps, strict=True)
+    return tuple((lo + turn * by_lo, hi + turn * by_hi) for (lo, hi), (by_lo, by_hi) in pairs)
+
+
 def _is_empty_box(
-    row: Sequence[int], ref: Sequence[int], out_sizes: Sequence[int], in_sizes: Sequence[int]
+    outs: Intervals, ins: Intervals, refs: Sequence[int], sizes: Sequence[int]
 ) -> bool | None:
-    l, m = len(out_sizes), len(in_sizes)
-    out_lo, out_hi = row[:l], row[l : 2 * l]
-    in_lo, in_hi = row[2 * l : 2 * l + m], row[2 * l + m :]
-    narrowest = min(
-        (hi - lo for lo, hi in zip((*out_lo, *in_lo), (*out_hi, *in_hi), strict=True)), default=0
-    )
+    narrowest = min((hi - lo for lo, hi in outs + ins), default=0)
     if narrowest < 0:
         return True if narrowest == -1 else None
-    lows = [*out_lo, *(a if r < 0 else a + out_lo[r] for a, r in zip(in_lo, ref, strict=True))]
-    highs = [*out_hi, *(a if r < 0 else a + out_hi[r] for a, r in zip(in_hi, ref, strict=True))]
-    sizes = (*out_sizes, *in_sizes)
-    inside = all(lo >= 0 and hi < n for lo, hi, n in zip(lows, highs, sizes, strict=True))
+    bases = [outs[ref] if ref >= 0 else (0, 0) for ref in refs]
+    placed = _moved(ins, tuple(bases), 1)
+    inside = all(lo >= 0 and hi < n for (lo, hi), n in zip(outs + placed, sizes, strict=True))
     return False if inside else None

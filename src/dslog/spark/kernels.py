@@ -39,31 +39,32 @@ def increasing(keys: I64) -> bool:
 
 
 @njit(cache=True)
-def join_progressions(rows: I64, fixed: I64, count: I64, step: I64, head: I64) -> int:
+def join_progressions(columns: I64, fixed: I64, count: I64, step: I64, head: I64) -> int:
     """Join each row to the progression before it where it lies on it; return how many are left.
 
     Writes the first row of each progression into ``head``, and its length and step over ``count``
     and ``step``. A row alone takes the step of the progression after it.
     """
-    n, width = rows.shape
+    width, n = columns.shape
     k = -1
     for r in range(n):
         joins = k >= 0 and (count[k] > 1 or count[r] > 1)
         if joins:
             first = head[k]
-            for c in range(fixed.shape[1]):
-                joins &= fixed[r, c] == fixed[first, c]
+            for c in range(fixed.shape[0]):
+                joins &= fixed[c, r] == fixed[c, first]
             for c in range(width):
-                s = step[k, c] if count[k] > 1 else step[r, c]
-                joins &= rows[r, c] == rows[first, c] + count[k] * s
-                joins &= count[r] == 1 or step[r, c] == s
+                s = step[c, k] if count[k] > 1 else step[c, r]
+                joins &= columns[c, r] == columns[c, first] + count[k] * s
+                joins &= count[r] == 1 or step[c, r] == s
         if joins:
             if count[k] == 1:
-                step[k] = step[r]
+                step[:, k] = step[:, r]
             count[k] += count[r]
         else:
             k += 1
-            head[k], count[k], step[k] = r, count[r], step[r]
+            head[k], count[k] = r, count[r]
+            step[:, k] = step[:, r]
     return k + 1
 
 

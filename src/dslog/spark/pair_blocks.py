@@ -17,13 +17,13 @@ pair takes two or more, in order; that happens beyond 4 * 10^18 pairs of cells.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from dslog.cells.order import count_up, strides
 from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.lineage.table import Table, concat
 from dslog.relation.relation import column_names
@@ -73,8 +73,7 @@ class Packing:
 
     def strides(self, group: Sequence[int]) -> list[int]:
         """What one step along each axis of a group adds to its number."""
-        sizes = [max(self.sizes[axis], 1) for axis in group]
-        return [math.prod(sizes[k + 1 :]) for k in range(len(sizes))]
+        return list(map(int, strides([max(self.sizes[axis], 1) for axis in group])))
 
     def pack(self, pairs: I64) -> I64:
         """Return the numbers of pairs (n, l + m) as (n, groups)."""
@@ -189,8 +188,7 @@ def cut_keys(chunk: I64, split: Split) -> Iterator[Block]:
     out_lo, _, in_lo, _ = table.bounds
     corner = split.packing.pack(np.concatenate([out_lo, in_lo], axis=1))
     order = np.argsort(corner[:, 0], kind="stable")
-    rows = np.concatenate([table.rows, table.ref], axis=1)
-    yield from _slices(rows[order], corner[order, 0], ROWS, split)
+    yield from _slices(table.matrix.T[order], corner[order, 0], ROWS, split)
 
 
 def _combined(keys: I64, split: Split) -> Table | None:
@@ -215,18 +213,18 @@ def _cut_rows(table: Table, split: Split) -> Table:
     if not split.bounds or split.unit != split.packing.strides(split.packing.groups[0])[0]:
         return table
     cuts = np.unique([split.packing.first_output(bound) for bound in split.bounds])
-    lo, hi = table.out_lo[:, 0], table.out_hi[:, 0]
+    lo, width = table.said_of(0)
     first = np.searchsorted(cuts, lo, "right")
-    copies = np.searchsorted(cuts, hi, "right") - first + 1
+    copies = np.searchsorted(cuts, lo + width, "right") - first + 1
     if (copies == 1).all():
         return table
-    row = np.repeat(np.arange(len(table)), copies)
-    piece = first[row] + np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
-    edges = np.concatenate([[np.iinfo(np.int64).min], cuts, [np.iinfo(np.int64).max]])
-    rows = table.rows[row]
-    rows[:, 0] = np.maximum(rows[:, 0], edges[piece])
-    rows[:, table.num_out] = np.minimum(rows[:, table.num_out], edges[piece + 1] - 1)
-    return Table.plain(table.num_out, table.num_in, rows, table.ref[row])
+    row, copy = count_up(copies)
+    piece = first[row] + copy
+    edges = np.concatenate([[-_LIMIT], cuts, [_LIMIT]])
+    low = np.full((table.num_out, len(row)), -_LIMIT)
+    high = np.full((table.num_out, len(row)), _LIMIT)
+    low[0], high[0] = edges[piece], edges[piece + 1] - 1
+    return table.take(row).clip_outputs(low, high)
 
 
 def _slices(rows: I64, position: I64, kind: int, split: Split) -> Iterator[Block]:
@@ -258,9 +256,7 @@ class PartBlocks:
         l, m = len(packing.out_shape), len(packing.in_shape)
         flat = np.frombuffer(data, np.int64)
         if kind == ROWS:
-            rows = flat.reshape(-1, 2 * l + 3 * m)
-            width = 2 * (l + m)
-            self._tables.append(Table.plain(l, m, rows[:, :width], rows[:, width:]))
+            self._tables.append(Table(l, m, flat.reshape(-1, 2 * l + 3 * m).T))
             return
         keys = flat.reshape(-1, len(packing.groups))
         self._keys.append(keys)

@@ -24,10 +24,9 @@ import pyarrow.parquet as pq
 from dslog.compress.encoder import refine
 from dslog.compress.factors import may_factor
 from dslog.compress.provrc import provrc_ranges
-from dslog.lineage.codec import column_names, table_columns
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.part_files import PartFile, read_part, rows_of
-from dslog.lineage.table import Table, axis_columns, concat
+from dslog.lineage.table import Table, attribute_names, concat
 from dslog.spark.job import cores
 from dslog.spark.spark_cost import SparkCost
 from dslog.types import Shape
@@ -93,7 +92,7 @@ def _may_factor(rows: Rows) -> bool:
 def _plain_rows(rows: Rows, session: SparkSession) -> DataFrame:
     """All rows, without folds, as a frame that is read anew from the files for each question."""
     l, m = len(rows.out_shape), len(rows.in_shape)
-    names = column_names(l, m, 0)
+    names = attribute_names(l, m)
     schema = ", ".join(f"{name} bigint" for name in names)
     files = pa.table(
         {"name": [p.name for p in rows.parts], "levels": [p.levels for p in rows.parts]}, _FILES
@@ -121,19 +120,12 @@ def _columns(table: Table) -> pa.Table:
 
     One cell's inputs can be written relative to it or not, which must not look like two things.
     """
-    table = table.unfold()
-    l, m = table.num_out, table.num_in
-    rows, ref = table.rows.copy(), table.ref.copy()
-    for i in range(m):
-        for j in range(l):
-            single = (ref[:, i] == j) & (rows[:, j] == rows[:, l + j])
-            rows[single, 2 * l + i] += rows[single, j]
-            rows[single, 2 * l + m + i] += rows[single, j]
-            ref[single, i] = -1
-    columns = table_columns(Table.plain(l, m, rows, ref))
-    return pa.table(
-        {name: np.broadcast_to(columns[name], len(table)) for name in column_names(l, m, 0)}
-    )
+    columns = table.unfold().named()
+    for i, j in itertools.product(range(table.num_in), range(table.num_out)):
+        single = (columns[f"a{i}r"] == j) & (columns[f"b{j}w"] == 0)
+        columns[f"a{i}"] = np.where(single, columns[f"a{i}"] + columns[f"b{j}"], columns[f"a{i}"])
+        columns[f"a{i}r"] = np.where(single, -1, columns[f"a{i}r"])
+    return pa.table(columns)
 
 
 def _independent(frame: DataFrame, l: int, m: int) -> list[Group]:
@@ -191,16 +183,13 @@ def _projection(frame: DataFrame, rows: Rows, group: Group, most: int) -> Factor
     renamed |= {f"a{i}{end}": f"a{at}{end}" for at, i in enumerate(ins) for end in ("", "w", "r")}
     blob = found.rename_columns([renamed[name] for name in names])
     table = rows_of(blob, len(outs), len(ins), 0)
-    table = Table.plain(len(outs), len(ins), table.rows, place[table.ref])
+    table = table.with_columns(np.concatenate([table.lo, table.width, place[table.ref]]))
     return Factor(tuple(outs), tuple(ins), provrc_ranges(table))
 
 
 def _volume(table: Table) -> int:
     """Count the pairs of a plain table, each as often as rows name it."""
-    sizes = np.ones(len(table), object)
-    for _, lo, hi in axis_columns(table.num_out, table.num_in):
-        sizes *= (table.rows[:, hi] - table.rows[:, lo] + 1).astype(object)
-    return int(sizes.sum())
+    return int(np.prod((table.width + 1).astype(object), axis=0).sum())
 
 
 def _pairs(frame: DataFrame, rows: Rows) -> float:

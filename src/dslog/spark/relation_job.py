@@ -141,12 +141,13 @@ def split_seam(table: Table, split: Split, part: int, most: int) -> tuple[Table,
     seam = np.ones(len(table), bool)
     if table.num_out:
         seam[:] = False
+        lo, width = table.said_of(0)
         if part > 0:
             first = split.packing.first_output(split.bounds[part - 1])
-            seam |= table.out_lo[:, 0] <= first + 1
+            seam |= lo <= first + 1
         if part < split.parts - 1:
             last = split.packing.first_output(split.bounds[part])
-            seam |= table.out_hi[:, 0] >= last - 1
+            seam |= lo + width >= last - 1
     if np.count_nonzero(seam) > most:
         ends = np.flatnonzero(seam)
         seam[:] = False
@@ -181,14 +182,14 @@ def join_folds(table: Table) -> Table:
     """
     if len(table) < 2 or table.levels == 0:
         return table
-    inner = [table.ref, table.count[:, 1:], table.step[:, 1:].reshape(len(table), -1)]
-    count, step = table.count[:, 0].copy(), table.step[:, 0].copy()
+    ends = 2 * table.num_axes
+    inner = [table.ref, table.count[1:], table.step[1:].reshape((table.levels - 1) * ends, len(table))]
+    count, step = table.count[0].copy(), table.step[0].copy()
     head = np.empty(len(table), np.int64)
-    k = join_progressions(table.rows, np.concatenate(inner, axis=1), count, step, head)
+    k = join_progressions(table.matrix[:ends], np.concatenate(inner), count, step, head)
     joined = table.take(head[:k])
-    counts, steps = joined.count, joined.step
-    counts[:, 0], steps[:, 0] = count[:k], step[:k]
-    return Table(table.num_out, table.num_in, joined.rows, joined.ref, counts, steps)
+    joined.count[0], joined.step[0] = count[:k], step[:, :k]
+    return joined
 
 
 BLOCKS = "part int, kind tinyint, data binary"

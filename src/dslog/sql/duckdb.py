@@ -7,75 +7,21 @@ SQL expands to pairs what are plain rows over all axes: products multiplied, fol
 views expanded. These may be many more than the stored ones.
 """
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 
-from dslog.compress.provrc import provrc
+from dslog.algebra.product import plain_table
 from dslog.errors import DslogError
-from dslog.lineage.factor import Factor, Term, whole
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table, concat
 from dslog.relation.relation import column_names
 from dslog.sql.sql_cost import SqlCost
 from dslog.sql.table_kinds import rows_batches, rows_schema
 from dslog.store.files import StoredLineage
 from dslog.store.lineage_store import LineageStore
 from dslog.types import Shape
-
-
-def plain_table(lineage: Lineage) -> Table:
-    """Return one plain table over all axes that means the same as a lineage."""
-    out_shape, in_shape = lineage.out_shape, lineage.in_shape
-    l, m = len(out_shape), len(in_shape)
-    if lineage.orientation == "forward":
-        return provrc(lineage.to_relation(), out_shape, in_shape)
-    tables = [_multiply(term, out_shape, in_shape) for term in lineage.terms]
-    return concat([Table.empty(l, m), *tables])
-
-
-def _multiply(term: Term, out_shape: Shape, in_shape: Shape) -> Table:
-    tables = [_plain(factor, out_shape, in_shape) for factor in term]
-    total = math.prod(map(len, tables))
-    if total > SqlCost.current().view_rows:
-        raise DslogError(
-            f"as plain rows this lineage has {total:,} rows: too many for a view. "
-            f"Ask the store itself, or read it with Spark"
-        )
-    l, m = len(out_shape), len(in_shape)
-    rows = np.empty((total, 2 * (l + m)), np.int64)
-    ref = np.full((total, m), -1, np.int64)
-    t = np.arange(total)
-    for factor, table in zip(term, tables, strict=True):
-        outs, ins = list(factor.out_axes), list(factor.in_axes)
-        columns = [*outs, *(l + j for j in outs)]
-        columns += [*(2 * l + i for i in ins), *(2 * l + m + i for i in ins)]
-        pick = t % max(len(table), 1)
-        rows[:, columns] = table.rows[pick]
-        renumber = np.array([*outs, -1], np.int64)  # the last entry answers for -1
-        ref[:, ins] = renumber[table.ref[pick]]
-        t //= max(len(table), 1)
-    return Table.plain(l, m, rows, ref)
-
-
-def _plain(factor: Factor, out_shape: Shape, in_shape: Shape) -> Table:
-    if not (factor.out_flat or factor.in_flat):
-        return factor.table.unfold()
-    outs = tuple(out_shape[j] for j in factor.out_axes)
-    ins = tuple(in_shape[i] for i in factor.in_axes)
-    alone = Factor(
-        tuple(range(len(outs))),
-        tuple(range(len(ins))),
-        factor.table,
-        factor.out_flat,
-        factor.in_flat,
-    )
-    return provrc(Lineage(outs, ins, ((alone,),)).to_relation(), outs, ins)
-
 
 # ruff: noqa: S608
 
@@ -132,7 +78,13 @@ def _sources(
 def _registered(con: Any, lineage: Lineage, number: int, name: str, *, plain: bool) -> str:
     sides = lineage.out_shape, lineage.in_shape
     if plain:
-        lineage = Lineage(*sides, (whole(plain_table(lineage)),))
+        table = plain_table(lineage, SqlCost.current().view_rows)
+        if table is None:
+            raise DslogError(
+                f"as plain rows the lineage of {name.removeprefix('dslog_')} is too large for a "
+                f"view. Ask the store itself, or read it with Spark"
+            )
+        lineage = Lineage.of_table(*sides, table)
     schema = rows_schema(*map(len, sides))
     con.register(name, pa.Table.from_batches(rows_batches(lineage, number), schema))
     return f"select * from {_quoted(name)}"

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dslog.lineage.factor import Factor, Term
+from dslog.algebra.restrict import clip
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table
 from dslog.relation.relation import sort_unique
 from dslog.sql.sql_cost import SqlCost
 from dslog.types import I64, Shape
@@ -91,9 +90,9 @@ def pairs_within(lineages: Sequence[Lineage], window: I64) -> Iterator[I64]:
     waiting = [window[:l]]
     while waiting:
         box = waiting.pop()
-        clipped = [_clip(lineage, box) for lineage in lineages]
+        clipped = [clip(lineage, box) for lineage in lineages]
         axis = int(np.argmax(box[:, 1] - box[:, 0])) if l else 0
-        if l and box[axis, 0] < box[axis, 1] and sum(map(_pairs, clipped)) > most:
+        if l and box[axis, 0] < box[axis, 1] and sum(one.most_pairs for one in clipped) > most:
             waiting += _halves(box, axis)[::-1]
             continue
         found = [lineage.to_relation() for lineage in clipped if lineage.terms]
@@ -117,61 +116,3 @@ def _inside(pairs: I64, box: I64, window: I64) -> I64:
 
 def _shape(lineage: Lineage) -> Shape:
     return lineage.out_shape + lineage.in_shape
-
-
-def _pairs(lineage: Lineage) -> float:
-    """About how many pairs a lineage stands for, never fewer."""
-    return sum(
-        float(np.prod([factor.table.most_pairs for factor in term])) for term in lineage.terms
-    )
-
-
-def _clip(lineage: Lineage, box: I64) -> Lineage:
-    """Return a lineage with the rows that meet a box of output cells, cut to it where that is easy.
-
-    A forward-oriented lineage has no output intervals to cut; it is left whole.
-    """
-    if lineage.orientation == "forward":
-        return lineage
-    terms = []
-    for term in lineage.terms:
-        clipped = _clip_term(term, box, lineage.out_shape)
-        if clipped is not None:
-            terms.append(clipped)
-    return Lineage(lineage.out_shape, lineage.in_shape, tuple(terms))
-
-
-def _clip_term(term: Term, box: I64, out_shape: Shape) -> Term | None:
-    factors = []
-    for factor in term:
-        ends = box[list(factor.out_axes)]
-        if factor.out_flat:
-            sizes = tuple(out_shape[axis] for axis in factor.out_axes)
-            linear = [int(np.ravel_multi_index(ends[:, side], sizes)) for side in (0, 1)]
-            ends = np.array([linear], np.int64)
-        table = _clip_table(factor.table, ends)
-        if len(table) == 0:
-            return None
-        factors.append(
-            Factor(factor.out_axes, factor.in_axes, table, factor.out_flat, factor.in_flat)
-        )
-    return tuple(factors)
-
-
-def _clip_table(table: Table, ends: I64) -> Table:
-    lo, hi = table.bounds[:2]
-    meets = ((lo <= ends[:, 1]) & (hi >= ends[:, 0])).all(axis=1)
-    if not meets.all():
-        table = table.take(meets)
-    if len(table) == 0:
-        return table
-    if table.levels:
-        inside = (table.bounds[0] >= ends[:, 0]) & (table.bounds[1] <= ends[:, 1])
-        if inside.all():
-            return table
-        return _clip_table(table.unfold(), ends)
-    rows = table.rows.copy()
-    l = table.num_out
-    np.maximum(rows[:, :l], ends[:, 0], out=rows[:, :l])
-    np.minimum(rows[:, l : 2 * l], ends[:, 1], out=rows[:, l : 2 * l])
-    return Table.plain(l, table.num_in, rows, table.ref)

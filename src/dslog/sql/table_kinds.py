@@ -30,7 +30,7 @@ from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
 from dslog.relation.relation import column_names
 from dslog.store.lineage_store import LineageStore
-from dslog.types import I64, Shape
+from dslog.types import I64
 
 KINDS = ("rows", "pairs", "arrays", "operations", "lineages")
 
@@ -111,16 +111,15 @@ def _factor_batch(lineage: Lineage, factor: Factor, where: tuple[int, int, int])
     columns: dict[str, object] = {
         name: np.full(n, value) for name, value in zip(schema.names[:3], where, strict=True)
     }
-    first, second = ("b", "a") if lineage.orientation == "backward" else ("a", "b")
-    outs = _axes(first, factor.out_axes, flat=factor.out_flat)
-    ins = _axes(second, factor.in_axes, flat=factor.in_flat)
-    for k, name in enumerate(outs):
-        columns |= {f"{name}_lo": table.out_lo[:, k], f"{name}_hi": table.out_hi[:, k]}
-    for k, name in enumerate(ins):
-        columns |= {f"{name}_lo": table.in_lo[:, k], f"{name}_hi": table.in_hi[:, k]}
-        columns[f"{name}_ref"] = [outs[ref] if ref >= 0 else None for ref in table.ref[:, k]]
+    first, second = ("b", "a") if lineage.is_backward else ("a", "b")
+    outs, ins = factor.axis_columns(first, second)
+    for axis, name in enumerate([*outs, *ins]):
+        lo, width, *ref = table.said_of(axis)
+        columns |= {f"{name}_lo": lo, f"{name}_hi": lo + width}
+        if ref:
+            columns[f"{name}_ref"] = [outs[j] if j >= 0 else None for j in ref[0].tolist()]
     columns["folds"] = _folds(table, outs, ins)
-    linear = first * factor.out_flat + second * factor.in_flat
+    linear = factor.flat_sides(first, second)
     columns["linear"] = [linear or None] * n
     arrays = [
         pa.array(columns[field.name]).cast(field.type)
@@ -131,28 +130,21 @@ def _factor_batch(lineage: Lineage, factor: Factor, where: tuple[int, int, int])
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _axes(letter: str, axes: Shape, *, flat: bool) -> list[str]:
-    names = [f"{letter}{axis}" for axis in axes]
-    return names[:1] if flat else names
-
-
 def _folds(table: Table, outs: Sequence[str], ins: Sequence[str]) -> list[str | None]:
     if not table.levels:
         return [None] * len(table)
-    l, m = table.num_out, table.num_in
-    ends = [(name, k, l + k) for k, name in enumerate(outs)]
-    ends += [(name, 2 * l + k, 2 * l + m + k) for k, name in enumerate(ins)]
     found: list[str | None] = []
-    for counts, steps in zip(table.count.tolist(), table.step.tolist(), strict=True):
+    for r in range(len(table)):
         levels = [
             {
-                "count": count,
+                "count": fold.count,
                 "step": {
-                    name: [step[lo], step[hi]] for name, lo, hi in ends if step[lo] or step[hi]
+                    name: list(step)
+                    for name, step in zip([*outs, *ins], fold.outs + fold.ins, strict=True)
+                    if any(step)
                 },
             }
-            for count, step in zip(counts, steps, strict=True)
-            if count > 1
+            for fold in table.row(r).folds
         ]
         found.append(json.dumps(levels, separators=(",", ":")) if levels else None)
     return found

@@ -30,7 +30,6 @@ from dslog.errors import CorruptError, ShapeError, StoreError
 from dslog.lineage.codec import read_blob, write_blob
 from dslog.lineage.large_lineage import Blob, LargeLineage, PartFactor, decode_large, is_large
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.packed import unpack
 from dslog.lineage.part_files import PartFile, rows_of, table_bounds
 from dslog.lineage.table import Table
 from dslog.store.catalog import Body, Catalog, FileRecord, Pair
@@ -305,7 +304,7 @@ def unpack_body(number: int, body: Body, files: Files) -> Lineage:
     """Read what a body says, and the files it names."""
     blobs = files.read(body.files)
     with _decoding(number):
-        lineage = unpack(body.header, blobs)
+        lineage = Lineage.decode(body.header, blobs)
     if (lineage.num_rows, lineage.exact) != (body.num_rows, body.exact):
         raise CorruptError(
             f"lineage number {number} has {lineage.num_rows} rows, not {body.num_rows} as the "

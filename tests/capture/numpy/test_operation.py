@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from tracked_shadow import cell, cells
 
 import dslog
-from dslog.algebra import compose as composing
 from dslog.algebra.affine import affine, all_to_all, as_affine, identity, multiply, same_order
-from dslog.algebra.compose import as_lineage, combine_rows, compose, count, join, to_pairs, union
+from dslog.algebra.algebra_cost import AlgebraCost
+from dslog.algebra.compose import as_lineage, combine_rows, compose, count, join, to_pairs, unite
 from dslog.algebra.positions import Pairs
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table
+from dslog.lineage.table import Row, Table
 
 
 @pytest.fixture
@@ -226,10 +226,8 @@ def test_without_tracked_arrays_nothing_happens(store):
     assert store.operations() == []
 
 
-def test_too_many_pairs_are_kept_as_steps(store, x, monkeypatch):
-    monkeypatch.setattr(composing, "MOST", 4)
-    monkeypatch.setattr(composing, "FEW", 2)
-    monkeypatch.setattr(composing, "combine_rows", lambda *_: None)
+def test_too_many_pairs_are_kept_as_steps(store, x, choose):
+    choose(AlgebraCost, most_pairs=4, few_pairs=2, most_rows=0)
     picks = np.array([3, 0, 2, 1])
 
     @dslog.operation
@@ -273,7 +271,7 @@ def test_supersets_stay_supersets(store, x):
 @st.composite
 def lineages(draw, out_shape, in_shape):
     """Rows with fixed and moving intervals."""
-    rows, refs = [], []
+    rows = []
     for _ in range(draw(st.integers(0, 3))):
         box = [
             sorted((draw(st.integers(0, n - 1)), draw(st.integers(0, n - 1)))) for n in out_shape
@@ -288,14 +286,8 @@ def lineages(draw, out_shape, in_shape):
                 follow, low, high = -1, 0, size - 1
             ins.append(sorted((draw(st.integers(low, high)), draw(st.integers(low, high)))))
             ref.append(follow)
-        rows.append([b[k] for k in (0, 1) for b in box] + [i[k] for k in (0, 1) for i in ins])
-        refs.append(ref)
-    table = Table.plain(
-        len(out_shape),
-        len(in_shape),
-        np.array(rows, np.int64).reshape(len(rows), 2 * (len(out_shape) + len(in_shape))),
-        refs,
-    )
+        rows.append(Row(tuple(map(tuple, box)), tuple(map(tuple, ins)), tuple(ref)))
+    table = Table.of_rows(len(out_shape), len(in_shape), rows)
     return Lineage.of_table(out_shape, in_shape, table)
 
 
@@ -340,10 +332,10 @@ def test_two_steps_as_one(steps):
 @given(two_steps())
 def test_unions(steps):
     first, _ = steps
-    both = union([first, to_pairs(first)])
+    both = unite([first, to_pairs(first)])
     assert pairs_of(both) == pairs_of(first)
-    assert pairs_of(union([first, first])) == pairs_of(first)
-    assert pairs_of(union([to_pairs(first), to_pairs(first)])) == pairs_of(first)
+    assert pairs_of(unite([first, first])) == pairs_of(first)
+    assert pairs_of(unite([to_pairs(first), to_pairs(first)])) == pairs_of(first)
 
 
 def test_affine_maps_multiply():

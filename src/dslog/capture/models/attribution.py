@@ -17,7 +17,7 @@ from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import recompress
 from dslog.errors import CaptureError
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table
+from dslog.lineage.table import Row, Table
 from dslog.store.catalog import Operation
 from dslog.store.lineage_store import LineageStore
 from dslog.types import Floats, Shape
@@ -69,12 +69,13 @@ class Attribution:
         parts = [Lineage.empty(self.out_shape, self.in_shape)]
         for output, mask in zip(self.outputs, self.mask(threshold), strict=True):
             boxes = CellSet.from_mask(mask).boxes
-            rows = np.zeros((len(boxes), 2 * (l + m)), np.int64)
-            rows[:, : 2 * l] = output
-            rows[:, 2 * l : 2 * l + mask.ndim] = boxes[:, :, 0]
-            rows[:, 2 * l + m : 2 * l + m + mask.ndim] = boxes[:, :, 1]
-            rows[:, 2 * l + m + mask.ndim :] = np.array(rest, np.int64) - 1
-            table = Table.plain(l, m, rows, np.full((len(rows), m), -1, np.int64))
+            outs = tuple((index, index) for index in np.atleast_1d(output).tolist()) * l
+            whole = tuple((0, size - 1) for size in rest)
+            rows = [
+                Row(outs[:l], (*((lo, hi) for lo, hi in box), *whole), (-1,) * m)
+                for box in boxes.tolist()
+            ]
+            table = Table.of_rows(l, m, rows)
             parts.append(Lineage.of_table(self.out_shape, self.in_shape, table))
         return recompress(parts).with_exact(False)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from dslog.algebra.compose import as_lineage, compose
 from dslog.algebra.product import part, product, row
-from dslog.algebra.union import union
+from dslog.algebra.restrict import union
 from dslog.capture.capture_cost import CaptureCost
 from dslog.lineage.lineage import Lineage
 from dslog.store.arguments import ArgumentError, canonical_args

@@ -20,7 +20,7 @@ import numpy as np
 
 from dslog.algebra.affine import affine
 from dslog.algebra.positions import pairs_of_cells
-from dslog.algebra.union import restrict, unite
+from dslog.algebra.restrict import restrict, union
 from dslog.capture.numpy.call import Call, Lineages, form_of, short_name, signature_of
 from dslog.capture.numpy.memory import (
     Inputs,
@@ -441,7 +441,7 @@ def merge(found: Sequence[Sequence[tuple[Node, Lineage]]]) -> tuple[list[Node], 
         by_node: dict[Node, list[Lineage]] = {}
         for node, lineage in pairs:
             by_node.setdefault(node, []).append(lineage)
-        rows.append(tuple(unite(by_node[n]) if n in by_node else None for n in nodes))
+        rows.append(tuple(union(*by_node[n]) if n in by_node else None for n in nodes))
     return nodes, tuple(rows)
 
 

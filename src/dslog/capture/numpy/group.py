@@ -20,7 +20,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol, TypeVar, overload
 
-from dslog.algebra.compose import Either, as_lineage, compose, union
+from dslog.algebra.compose import Either, as_lineage, compose, unite
 from dslog.capture.numpy.call import Call, Lineages, describe
 from dslog.capture.numpy.memory import (
     CURRENT,
@@ -203,7 +203,7 @@ class Group:
                         if both is None:
                             return None
                         parts.setdefault(source, []).append(both)
-                from_outside[out] = {source: union(found) for source, found in parts.items()}
+                from_outside[out] = {source: unite(found) for source, found in parts.items()}
         return [from_outside.get(out, {}) for out in outputs]
 
     def _needed(self, outputs: Sequence[Node]) -> list[Step]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dslog.algebra.affine import point
-from dslog.algebra.union import restrict, unite
+from dslog.algebra.restrict import restrict, union
 from dslog.capture.numpy.view import Placement
 from dslog.capture.recorder import Node
 from dslog.cells.boxes import unpaint
@@ -21,7 +21,7 @@ from dslog.cells.overlap import subtract
 from dslog.compress.encoder import encode_table
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table
+from dslog.lineage.table import Fold, Interval, Row, Table
 from dslog.types import I64, Mask, Shape
 
 Region = tuple[slice, ...] | I64
@@ -97,19 +97,18 @@ def _ranges(
     ins: Sequence[int],
 ) -> Factor:
     """One row over the axes that are constant or a range."""
-    low, high = [], []
-    in_lo, ref = [0] * len(ins), [-1] * len(ins)
+    ends: list[Interval] = []
+    starts, refs = [0] * len(ins), [-1] * len(ins)
     for place, i in enumerate(outs):
         start = placement.start[i]
         moving = np.flatnonzero(step[i])
         size = placement.shape[moving[0]] if len(moving) else 1
-        low.append(start)
-        high.append(start + size - 1)
+        ends.append((start, start + size - 1))
         axis = follows[moving[0]] if len(moving) else None
         if axis is not None:
-            in_lo[ins.index(axis)], ref[ins.index(axis)] = -start, place
-    row = [*low, *high, *in_lo, *in_lo]
-    return Factor(tuple(outs), tuple(ins), Table.plain(len(outs), len(ins), [row], [ref]))
+            starts[ins.index(axis)], refs[ins.index(axis)] = -start, place
+    row = Row(tuple(ends), tuple((lo, lo) for lo in starts), tuple(refs))
+    return Factor(tuple(outs), tuple(ins), Table.of_rows(len(outs), len(ins), [row]))
 
 
 def _folds(
@@ -127,17 +126,17 @@ def _folds(
             group += more
             folded = [j for j in folded if j not in more]
         ins = sorted(axis for j in group if (axis := follows[j]) is not None)
-        l, m = len(outs), len(ins)
-        row = np.zeros((1, 2 * (l + m)), np.int64)
-        row[0, :l] = row[0, l : 2 * l] = [placement.start[i] for i in outs]
-        steps = np.zeros((1, len(group), 2 * (l + m)), np.int64)
-        for level, j in enumerate(group):
-            steps[0, level, :l] = steps[0, level, l : 2 * l] = step[outs, j]
-            axis = follows[j]
-            if axis is not None:
-                steps[0, level, [2 * l + ins.index(axis), 2 * l + m + ins.index(axis)]] = 1
-        count = np.array([[placement.shape[j] for j in group]], np.int64)
-        table = Table(l, m, row, np.full((1, m), -1, np.int64), count, steps)
+        folds = tuple(
+            Fold(
+                placement.shape[j],
+                tuple((by, by) for by in step[outs, j].tolist()),
+                tuple((int(axis == follows[j]),) * 2 for axis in ins),
+            )
+            for j in group
+        )
+        starts = tuple((placement.start[i],) * 2 for i in outs)
+        row = Row(starts, ((0, 0),) * len(ins), (-1,) * len(ins), folds)
+        table = Table.of_rows(len(outs), len(ins), [row])
         factors.append(Factor(tuple(outs), tuple(ins), table))
     return factors
 
@@ -147,10 +146,11 @@ def identity_on(shape: Shape, boxes: I64) -> Lineage:
     d = len(shape)
     if not len(boxes):
         return Lineage.empty(shape, shape)
-    rows = np.zeros((len(boxes), 4 * d), np.int64)
-    rows[:, :d], rows[:, d : 2 * d] = boxes[:, :, 0], boxes[:, :, 1]
-    refs = np.tile(np.arange(d, dtype=np.int64), (len(boxes), 1))
-    table = Table.plain(d, d, rows, refs)
+    n = len(boxes)
+    nothing = np.zeros((d, n), np.int64)
+    refs = np.repeat(np.arange(d), n).reshape(d, n)
+    lo, hi = boxes[:, :, 0].T, boxes[:, :, 1].T
+    table = Table(d, d, np.concatenate([lo, nothing, hi - lo, nothing, refs]))
     return Lineage(shape, shape, encode_table(table, shape, shape))
 
 
@@ -223,4 +223,4 @@ def _sources(writes: Sequence[Write]) -> list[tuple[Node, Lineage]]:
     for write in writes:
         if write.source is not None and write.lineage is not None:
             found.setdefault(write.source, []).append(write.lineage)
-    return [(source, unite(lineages)) for source, lineages in found.items()]
+    return [(source, union(*lineages)) for source, lineages in found.items()]

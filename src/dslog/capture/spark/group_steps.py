@@ -98,13 +98,10 @@ def strip(batch: Any) -> Any:
 
 def _boxes(out: tuple[int, ...], in_: tuple[int, ...]) -> RowMap:
     """Map every row of a partition to every row of the same partition."""
-    rows = [
-        [above - made, above - 1, below - read, below - 1]
-        for above, made, below, read in zip(np.cumsum(out), out, np.cumsum(in_), in_, strict=False)
-        if made and read
-    ]
-    table = np.array(rows, np.int64).reshape(-1, 4)
-    return RowMap(Table.plain(1, 1, table, np.full((len(table), 1), -1, np.int64)))
+    made, read = np.array(list(zip(out, in_, strict=False)), np.int64).reshape(-1, 2).T
+    above, below = np.cumsum(made), np.cumsum(read)
+    ends = np.stack([above - made, above - 1, below - read, below - 1])
+    return RowMap(Table.of_boxes(*ends[:, (made > 0) & (read > 0)]))
 
 
 def apply_to_groups(

@@ -107,9 +107,10 @@ class Shifting:
 
     def _write(self, move: Move) -> PartFile:
         source = Path(self.source)
-        pieces = [load_table((source / name).read_bytes(), 1, move.width) for name in move.names]
-        for piece in pieces:
-            shift(piece, move.left, move.right)
+        pieces = [
+            shift(load_table((source / name).read_bytes(), 1, move.width), move.left, move.right)
+            for name in move.names
+        ]
         return write(concat(pieces), Path(self.target))
 
 
@@ -118,13 +119,12 @@ def write(table: Table, directory: Path) -> PartFile:
     return write_part(table, (_ANY,), (_ANY,) * table.num_in, directory)
 
 
-def shift(table: Table, left: int, right: int) -> None:
-    """Move a plain table's output cells by ``left`` and its input cells by ``right``, in place."""
-    l, m = table.num_out, table.num_in
-    table.rows[:, : 2 * l] += left
-    move = np.where(table.ref >= 0, right - left, right)
-    table.rows[:, 2 * l : 2 * l + m] += move
-    table.rows[:, 2 * l + m :] += move
+def shift(table: Table, left: int, right: int) -> Table:
+    """Move a plain table's output cells by ``left`` and its input cells by ``right``."""
+    l = table.num_out
+    moved = np.where(table.ref >= 0, right - left, right)
+    lo = np.concatenate([table.lo[:l] + left, table.lo[l:] + moved])
+    return table.with_columns(np.concatenate([lo, table.width, table.ref]))
 
 
 Flags = npt.NDArray[np.bool_]
@@ -314,7 +314,7 @@ class Pass:
     def piece(self, relation: int, table: Table) -> Batches:
         """Give a piece of a relation."""
         if len(table):
-            reach = (int(np.abs(table.rows).max()) + 1,)
+            reach = (int((np.abs(table.lo) + table.width).max()) + 1,)
             data = dump_table(table, reach, reach * table.num_in)
             self.sent[relation] += len(table)
             spill = self.spec.spill
@@ -380,8 +380,7 @@ def compress_function(left: I64, right: list[I64]) -> Table:
 
 def compress_runs(left: I64, low: I64, high: I64) -> Table:
     """Compress a relation of numbers, in growing order, with one run of numbers each."""
-    rows = np.stack([left, left, low, high], axis=1)
-    return provrc_ranges(Table.plain(1, 1, rows, np.full((len(left), 1), -1, np.int64)))
+    return provrc_ranges(Table.of_boxes(left, left, low, high))
 
 
 _PLAIN = (BinaryType, BooleanType, DateType, NumericType, TimestampNTZType, TimestampType)

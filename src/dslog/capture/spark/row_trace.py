@@ -241,7 +241,7 @@ def _join(tables: Sequence[Table], width: int) -> Table:
     if len(joined) == sum(map(len, seams)):
         return concat(list(tables))
     table = concat([joined, *(t.take(slice(1, -1)) for t in tables)])
-    return table.take(np.argsort(table.out_lo[:, 0], kind="stable"))
+    return table.take(np.argsort(table.lo[0], kind="stable"))
 
 
 class PassHere(Pass):

@@ -20,7 +20,7 @@ import numpy as np
 from dslog.algebra.affine import all_to_all, identity
 from dslog.algebra.axis import repeated, tiled
 from dslog.algebra.product import Part, free, matched, numpy_names, part, product, row
-from dslog.algebra.union import union
+from dslog.algebra.restrict import union
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules.reduce import axes_of, reduced

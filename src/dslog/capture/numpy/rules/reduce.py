@@ -23,14 +23,14 @@ from dslog.algebra.product import (
     product,
     row,
 )
-from dslog.algebra.union import union
+from dslog.algebra.restrict import union
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import has_nan, is_nan
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table
-from dslog.types import I64, Mask, Shape
+from dslog.lineage.table import Table, concat
+from dslog.types import Mask, Shape
 
 
 def axes_of(axis: Any, ndim: int) -> Shape:
@@ -185,7 +185,7 @@ def reduceat(call: Call) -> Lineages | None:
     stop = np.append(indices[1:], size)
     hi = np.where(stop > indices, stop - 1, indices)
     place = np.arange(len(indices))
-    table = Table.plain(1, 1, np.stack([place, place, indices, hi], 1), np.full(len(indices), -1))
+    table = Table.of_boxes(place, place, indices, hi)
     others = [follow(k, k, n) for k, n in enumerate(np.shape(values)) if k != axis]
     lineage = product(output.shape, np.shape(values), part([axis], [axis], table), *others)
     return arrange(
@@ -243,25 +243,16 @@ def _runs(keep: Mask, lead: list[int]) -> Table:
     edge = np.diff(np.pad(keep, ((0, 0), (1, 1))).astype(np.int8), axis=1)
     line, start = np.nonzero(edge == 1)
     stop = np.nonzero(edge == -1)[1] - 1
-    at = np.stack(np.unravel_index(line, lead), 1) if lead else np.zeros((len(line), 0), np.int64)
-    inside = _rows(at, start, start, start, start)
-    grow = np.zeros((len(line), 1, inside.shape[1]), np.int64)
-    d = len(lead) + 1
-    for column in (d - 1, 2 * d - 1, 4 * d - 1):  # output place, both ends; upper end of input
-        grow[:, 0, column] = 1
+    at = np.unravel_index(line, lead) if lead else ()
+    first = Table.of_boxes(*([*at, end] for end in (start,) * 4))
+    axes = first.num_axes
+    step = np.zeros((1, 2 * axes, len(first)), np.int64)
+    step[0, [len(lead), 2 * axes - 1]] = 1  # the output's place, and how much it reads
+    inside = Table(len(lead) + 1, len(lead) + 1, first.matrix, (stop - start + 1)[None], step)
     later = stop < n - 1
-    after = _rows(
-        at[later], stop[later] + 1, np.full(int(later.sum()), n - 1), start[later], stop[later]
-    )
-    rows = np.concatenate([inside, after])
-    count = np.concatenate([stop - start + 1, np.ones(len(after), np.int64)])[:, None]
-    step = np.concatenate([grow, np.zeros((len(after), 1, inside.shape[1]), np.int64)])
-    return Table(d, d, rows, np.full((len(rows), d), -1, np.int64), count, step)
-
-
-def _rows(at: I64, out_lo: I64, out_hi: I64, in_lo: I64, in_hi: I64) -> I64:
-    columns = [at, out_lo[:, None], at, out_hi[:, None], at, in_lo[:, None], at, in_hi[:, None]]
-    return np.concatenate(columns, axis=1)
+    ends = stop[later] + 1, np.full(int(later.sum()), n - 1), start[later], stop[later]
+    after = Table.of_boxes(*([*(index[later] for index in at), end] for end in ends))
+    return concat([inside, after])
 
 
 @rule(
@@ -291,6 +282,5 @@ def _jumps(jump: Mask, shape: Shape, axis: int) -> Lineage:
     out_hi[:, axis] = shape[axis] - 1
     in_hi = at.copy()
     in_hi[:, axis] += 1
-    rows = np.concatenate([out_lo, out_hi, at, in_hi], axis=1)
-    table = Table.plain(len(shape), len(shape), rows, np.full((len(rows), len(shape)), -1))
+    table = Table.of_boxes(out_lo.T, out_hi.T, at.T, in_hi.T)
     return Lineage.of_table(shape, shape, table)

@@ -280,8 +280,7 @@ def _pairs_table(kept: Array, size: int) -> Part:
         shifted(len(run), int(k - run[0]), int(run[0]))
         for run, k in zip(np.split(kept, runs), np.concatenate([[0], runs]), strict=True)
     ]
-    rows = np.concatenate([t.rows for t in tables])
-    return part([0], [0], Table.plain(1, 1, rows, np.zeros((len(rows), 1))))
+    return part([0], [0], concat(tables))
 
 
 def _on_axis_or_line(out_shape: Shape, in_shape: Shape, axis: int | None, here: Part) -> Lineage:

@@ -12,7 +12,7 @@ from dslog.algebra.product import elementwise, matched, part, product, row
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.table import Table, concat
+from dslog.lineage.table import concat
 from dslog.types import Shape
 
 Pairs = list[tuple[Any, Lineage | None]]
@@ -117,16 +117,9 @@ def polymul(call: Call) -> Lineages | None:
     sizes = [np.size(v) - skip for v, skip in zip((a, b), skips, strict=True)]
     pairs: Pairs = []
     for value, skip, size, other in zip((a, b), skips, sizes, sizes[::-1], strict=True):
-        table = _moved(window(out.size, size, 1 - other, 0), skip)
+        table = window(out.size, size, 1 - other, 0).moved(1, skip)
         pairs.append((value, product(out.shape, np.shape(value), part([0], [0], table))))
     return arrange(call, pairs)
-
-
-def _moved(table: Table, by: int) -> Table:
-    """Move the input axis."""
-    rows = table.rows.copy()
-    rows[:, 2:] += by
-    return Table(1, 1, rows, table.ref, table.count, table.step)
 
 
 @rule("numpy.polyder", "numpy.polyint", note="each coefficient from the one it comes from")

@@ -56,8 +56,8 @@ def _piece(
 
 def _scalar(out_shape: Shape, axis: int, table: Table) -> Lineage:
     """A single cell broadcast along all axes but one."""
-    bounds = table.unfold()
-    outs = row([(int(bounds.out_lo.min()), int(bounds.out_hi.max()))], [], [])
+    low, high, _, _ = table.bounds
+    outs = row([(int(low.min()), int(high.max()))], [], [])
     others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
     return product(out_shape, (), part([axis], [], outs), *others)
 
@@ -153,9 +153,9 @@ def _mirrored(table: Table, size: int) -> Table:
     """Turn the input axis around: a becomes ``size - 1 - a``; relative rows become folds."""
     tables = []
     for k in range(len(table)):
-        one = table.take([k])
-        lo, hi, in_lo, in_hi = (int(x) for x in one.rows[0])
-        if one.ref[0, 0] >= 0:
+        one = table.row(k)
+        ((lo, hi),), ((in_lo, in_hi),) = one.outs, one.ins
+        if one.refs[0] >= 0:
             tables.append(
                 row(
                     [(lo, lo)],
@@ -166,9 +166,9 @@ def _mirrored(table: Table, size: int) -> Table:
             )
             continue
         fold = None
-        if one.levels:
-            steps = one.step[0, 0].tolist()
-            fold = (int(one.count[0, 0]), [(steps[0], steps[1])], [(-steps[3], -steps[2])])
+        if one.folds:
+            (by_lo, by_hi) = one.folds[0].ins[0]
+            fold = (one.folds[0].count, one.folds[0].outs, [(-by_hi, -by_lo)])
         tables.append(row([(lo, hi)], [(size - 1 - in_hi, size - 1 - in_lo)], [-1], fold))
     return rows(*tables)
 

@@ -174,7 +174,7 @@ def _sort_out(
         if kind[row] == PIECE:
             table = load_table(pieces.column("data")[row].as_buffer(), 1, width)
             if left or right:
-                shift(table, left, right)
+                table = shift(table, left, right)
             loose.setdefault(number, []).append(table)
             continue
         name = pieces.column("data")[row].as_py().decode()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dslog.cells.order import count_up
-from dslog.lineage.kernels import join_folds, join_pairs
+from dslog.lineage.kernels import join_folds, join_pairs, join_rows
 from dslog.lineage.lineage_cost import LineageCost
 from dslog.lineage.table import Table
 from dslog.types import I64
@@ -51,7 +51,7 @@ def join(table: Table, queries: I64, *, backward: bool) -> Hits:
     else:
         query, row, scanned = table.overlaps(q_lo, q_hi, backward=backward)
     if table.levels == 0:
-        hits = _plain(table.take(row), query, q_lo, q_hi, backward=backward)
+        hits = _plain(table, row, query, q_lo, q_hi, backward=backward)
         return Hits(*hits, scanned, len(row) if backward else len(hits[0]))
     return _folded(table, query, row, q_lo, q_hi, scanned, backward=backward)
 
@@ -66,60 +66,36 @@ def _every_pair(table: Table, q_lo: I64, q_hi: I64, *, backward: bool) -> Hits:
     return Hits(query[:found], boxes[:found], most, found)
 
 
-def _plain(met: Table, query: I64, q_lo: I64, q_hi: I64, *, backward: bool) -> tuple[I64, I64]:
-    """Join rows, each with one query box."""
-    follow = _backward if backward else _forward
-    return follow(met, query, q_lo[query].T, q_hi[query].T)
+def _plain(
+    table: Table, row: I64, query: I64, q_lo: I64, q_hi: I64, *, backward: bool
+) -> tuple[I64, I64]:
+    """Join plain rows, each with one query box."""
+    box, of_query = query.copy(), None
+    if backward and table.shares_ref:
+        source, q_lo, q_hi = _split_shared(table.take(row), q_lo[query], q_hi[query])
+        row, box, of_query = row[source], np.arange(len(source)), query[source]
+    boxes = np.empty((len(row), table.num_in if backward else table.num_out, 2), np.int64)
+    found = join_rows(table.matrix, table.num_out, q_lo, q_hi, row, backward, box, boxes)
+    return box[:found] if of_query is None else of_query[box[:found]], boxes[:found]
 
 
-def _backward(met: Table, query: I64, q_lo: I64, q_hi: I64) -> tuple[I64, I64]:
+def _split_shared(met: Table, q_lo: I64, q_hi: I64) -> tuple[I64, I64, I64]:
+    """Split the box of each row into cells on every output axis that two inputs refer to.
+
+    Returns the row that each piece is of, and the pieces.
+    """
     l = met.num_out
-    lo = np.maximum(met.lo[:l], q_lo)
-    hi = np.minimum(met.lo[:l] + met.width[:l], q_hi)
-    if met.shares_ref:
-        source, lo, hi = _split_shared(met.ref, lo, hi)
-        met, query = met.take(source), query[source]
-    first = met.lo[l:]
-    last = first + met.width[l:]
-    if l and met.num_in:
-        relative = met.ref >= 0
-        if relative.any():
-            at = np.where(relative, met.ref, 0)
-            first = first + np.where(relative, np.take_along_axis(lo, at, 0), 0)
-            last += np.where(relative, np.take_along_axis(hi, at, 0), 0)
-    return query, np.stack([first.T, last.T], axis=2)
-
-
-def _split_shared(ref: I64, lo: I64, hi: I64) -> tuple[I64, I64, I64]:
-    """Split every output axis that two or more input axes refer to into its cells."""
-    source = np.arange(ref.shape[1])
-    for j in range(len(lo)):
-        shared = (ref[:, source] == j).sum(axis=0) > 1
+    lo = np.maximum(met.lo[:l], q_lo.T)
+    hi = np.minimum(met.lo[:l] + met.width[:l], q_hi.T)
+    source = np.arange(len(met))
+    for j in range(l):
+        shared = (met.ref[:, source] == j).sum(axis=0) > 1
         again, t = count_up(np.where(shared, hi[j] - lo[j] + 1, 1))
         if len(again) > len(source):
             source, lo, hi, shared = source[again], lo[:, again], hi[:, again], shared[again]
             lo[j] += np.where(shared, t, 0)
             hi[j] = np.where(shared, lo[j], hi[j])
-    return source, lo, hi
-
-
-def _forward(met: Table, query: I64, q_lo: I64, q_hi: I64) -> tuple[I64, I64]:
-    l, ref = met.num_out, met.ref
-    first, width = met.lo, met.width
-    lo = first[:l].copy()
-    hi = lo + width[:l]
-    keep = np.ones(len(met), bool)
-    for i, (in_lo, in_width) in enumerate(zip(first[l:], width[l:], strict=True)):
-        in_hi = in_lo + in_width
-        keep &= (ref[i] >= 0) | ((in_lo <= q_hi[i]) & (in_hi >= q_lo[i]))
-        for j in range(l):
-            refers = ref[i] == j
-            if refers.any():
-                lo[j] = np.where(refers, np.maximum(lo[j], q_lo[i] - in_hi), lo[j])
-                hi[j] = np.where(refers, np.minimum(hi[j], q_hi[i] - in_lo), hi[j])
-    keep &= (lo <= hi).all(axis=0)
-    boxes = np.stack([lo.T, hi.T], axis=2)
-    return (query, boxes) if keep.all() else (query[keep], boxes[keep])
+    return source, np.ascontiguousarray(lo.T), np.ascontiguousarray(hi.T)
 
 
 def _folded(
@@ -137,7 +113,8 @@ def _folded(
             table.num_out, backward, row_query, row_columns, box_query, boxes, fill,
         )  # fmt: skip
     met = Table(table.num_out, table.num_in, row_columns)
-    plain_query, plain_boxes = _plain(met, row_query, q_lo, q_hi, backward=backward)
+    rows = np.arange(len(met))
+    plain_query, plain_boxes = _plain(met, rows, row_query, q_lo, q_hi, backward=backward)
     return Hits(
         np.concatenate([box_query, plain_query]),
         np.concatenate([boxes, plain_boxes]),

@@ -442,6 +442,32 @@ def join_pairs(
 
 
 @njit(cache=True)
+def join_rows(
+    columns: I64, l: int, q_lo: I64, q_hi: I64, row: I64, backward: bool, query: I64, boxes: I64
+) -> int:
+    """Do the same for given rows, each with the box that ``query`` names; works in place on that.
+
+    Returns how many met their box.
+    """
+    axes = (columns.shape[0] + l) // 3  # 2 l + 3 m columns
+    lo, width, ref = columns[:axes], columns[axes : 2 * axes], columns[2 * axes :]
+    first, last = np.empty(l, np.int64), np.empty(l, np.int64)
+    found = 0
+    for p in range(len(row)):
+        r, q = row[p], query[p]
+        for j in range(l):
+            first[j], last[j] = lo[j, r], lo[j, r] + width[j, r]
+        met = _clip_row(lo, width, ref, l, r, q_lo[q], q_hi[q], backward, first, last)
+        for j in range(l):
+            met = met and first[j] <= last[j]
+        if met:
+            query[found] = q
+            _write(lo, width, ref, l, r, backward, first, last, boxes[found])
+            found += 1
+    return found
+
+
+@njit(cache=True)
 def _clip_row(
     lo: I64,
     width: I64,

@@ -183,7 +183,11 @@ def join_folds(table: Table) -> Table:
     if len(table) < 2 or table.levels == 0:
         return table
     ends = 2 * table.num_axes
-    inner = [table.ref, table.count[1:], table.step[1:].reshape((table.levels - 1) * ends, len(table))]
+    inner = [
+        table.ref,
+        table.count[1:],
+        table.step[1:].reshape((table.levels - 1) * ends, len(table)),
+    ]
     count, step = table.count[0].copy(), table.step[0].copy()
     head = np.empty(len(table), np.int64)
     k = join_progressions(table.matrix[:ends], np.concatenate(inner), count, step, head)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dslog.algebra.affine import all_to_all
+from dslog.algebra.product import all_to_all
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
 from dslog.reuse.predictor import agrees

@@ -12,46 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from dslog.algebra.product import all_to_all
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Fold, Row, Table
 from dslog.types import I64, Shape
-
-
-@lru_cache(maxsize=1024)
-def identity(shape: Shape) -> Lineage:
-    """Each cell from the cell in the same place."""
-    return affine(shape, shape, [0] * len(shape), np.eye(len(shape), dtype=np.int64))
-
-
-@lru_cache(maxsize=1024)
-def all_to_all(out_shape: Shape, in_shape: Shape, *, exact: bool = True) -> Lineage:
-    """Each output cell from every input cell."""
-    if not math.prod(out_shape) or not math.prod(in_shape):
-        return Lineage.empty(out_shape, in_shape).with_exact(exact)
-    outs, ins = (tuple((0, size - 1) for size in shape) for shape in (out_shape, in_shape))
-    row = Row(outs, ins, (-1,) * len(in_shape))
-    table = Table.of_rows(len(out_shape), len(in_shape), [row])
-    return Lineage.of_table(out_shape, in_shape, table, exact=exact)
-
-
-@lru_cache(maxsize=1024)
-def same_order(out_shape: Shape, in_shape: Shape) -> Lineage:
-    """Each cell from the cell at the same place in C order: a reshape."""
-    if out_shape == in_shape:
-        return identity(out_shape)
-    size = math.prod(in_shape)
-    if size <= 1:
-        return all_to_all(out_shape, in_shape)
-    table = Table.of_rows(1, 1, [Row(((0, size - 1),), ((0, 0),), (0,))])
-    out_axes, in_axes = tuple(range(len(out_shape))), tuple(range(len(in_shape)))
-    factor = Factor(out_axes, in_axes, table, out_flat=True, in_flat=True)
-    return Lineage(out_shape, in_shape, ((factor,),))
 
 
 def affine(out_shape: Shape, in_shape: Shape, start: Iterable[int], step: npt.ArrayLike) -> Lineage:
@@ -158,50 +127,6 @@ def _factor(
 
 def _scalar() -> Factor:
     return Factor((), (), Table.point())
-
-
-def find_affine(positions: I64, in_shape: Shape) -> Lineage | None:
-    """Return the formula behind an array of C-order positions, if it is affine or a reshape.
-
-    One pass over the cells: the steps are read off the first cells of each axis, then checked.
-    """
-    shape = positions.shape
-    if not positions.size:
-        return Lineage.empty(shape, in_shape)
-    first = int(positions[(0,) * len(shape)])
-    deltas = [0] * len(shape)
-    expected = np.full((1,) * len(shape), first, np.int64)
-    for axis, size in enumerate(shape):
-        if size > 1:
-            at = [0] * len(shape)
-            at[axis] = 1
-            deltas[axis] = int(positions[tuple(at)]) - first
-            ramp = np.arange(size, dtype=np.int64) * deltas[axis]
-            expected = expected + ramp.reshape([-1 if k == axis else 1 for k in range(len(shape))])
-    lowest = first + sum(min(0, d * (size - 1)) for d, size in zip(deltas, shape, strict=True))
-    if lowest < 0 or not np.array_equal(positions, np.broadcast_to(expected, shape)):
-        return None
-    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    if positions.size == math.prod(in_shape) and all(
-        d == stride for d, stride, size in zip(deltas, strides, shape, strict=True) if size > 1
-    ):
-        return same_order(shape, in_shape)
-    return _unravelled(shape, in_shape, first, deltas)
-
-
-def _unravelled(shape: Shape, in_shape: Shape, first: int, deltas: Sequence[int]) -> Lineage | None:
-    """Write an affine map of linear positions per input axis, if it stays inside every axis."""
-    start = np.array(np.unravel_index(first, in_shape), np.int64).reshape(len(in_shape))
-    steps = np.zeros((len(in_shape), len(shape)), np.int64)
-    for axis, delta in enumerate(deltas):
-        if delta:
-            steps[:, axis] = np.array(np.unravel_index(first + delta, in_shape)) - start
-    reach = steps * (np.array(shape, np.int64) - 1)
-    low = start + np.minimum(reach, 0).sum(axis=1)
-    high = start + np.maximum(reach, 0).sum(axis=1)
-    if (low < 0).any() or (high >= np.array(in_shape, np.int64)).any():
-        return None
-    return affine(shape, in_shape, start.tolist(), steps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,16 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 
-from dslog.algebra.affine import all_to_all
 from dslog.algebra.algebra_cost import AlgebraCost
-from dslog.compress.encoder import compress
 from dslog.compress.provrc import provrc
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Fold, Interval, Row, Table, concat
-from dslog.types import I64, Shape
+from dslog.types import Shape
 
 Part = tuple[Term, ...]
 """A union of products over some of the axes; all terms over the same axes."""
@@ -228,6 +226,8 @@ def matched(
     Several input axes may follow one output axis (a diagonal). ``offsets`` shifts an input axis.
     """
     out_shape, in_shape = tuple(map(int, out_shape)), tuple(map(int, in_shape))
+    if 0 in out_shape or 0 in in_shape:
+        return Lineage.empty(out_shape, in_shape)
     done_out = {j for p in more for term in p[:1] for f in term for j in f.out_axes}
     done_in = {i for p in more for term in p[:1] for f in term for i in f.in_axes}
     outs = [j for j in range(len(out_shape)) if j not in done_out]
@@ -241,9 +241,21 @@ def matched(
     return product(out_shape, in_shape, part(outs, ins, table), *more)
 
 
-def flat_identity(out_shape: Sequence[int], in_shape: Sequence[int]) -> Lineage:
+@lru_cache(maxsize=1024)
+def identity(shape: Shape) -> Lineage:
+    """Each cell from the cell in the same place."""
+    return matched(shape, shape, {axis: axis for axis in range(len(shape))})
+
+
+@lru_cache(maxsize=1024)
+def all_to_all(out_shape: Shape, in_shape: Shape, *, exact: bool = True) -> Lineage:
+    """Each output cell from every input cell."""
+    return matched(out_shape, in_shape, {}).with_exact(exact)
+
+
+@lru_cache(maxsize=1024)
+def same_order(out_shape: Shape, in_shape: Shape) -> Lineage:
     """The same cells in the same C order, whatever the shapes: reshape and ravel."""
-    out_shape, in_shape = tuple(map(int, out_shape)), tuple(map(int, in_shape))
     wide_out = [j for j, n in enumerate(out_shape) if n != 1]
     wide_in = [i for i, n in enumerate(in_shape) if n != 1]
     if [out_shape[j] for j in wide_out] == [in_shape[i] for i in wide_in]:
@@ -269,42 +281,6 @@ def flat(out_axes: Iterable[int], in_axes: Iterable[int], table: Table) -> Part:
     """Place a table over the linear (C-order) index of both sides' axes."""
     outs, ins = tuple(out_axes), tuple(in_axes)
     return part(outs, ins, table, out_flat=len(outs) != 1, in_flat=len(ins) != 1)
-
-
-# --- from pairs of cells -------------------------------------------------------------------------
-
-
-def from_pairs(
-    out_cells: Any, in_cells: Any, out_shape: Sequence[int], in_shape: Sequence[int]
-) -> Lineage:
-    """Compress pairs of linear (C-order) positions; for what depends on values."""
-    out_shape, in_shape = tuple(map(int, out_shape)), tuple(map(int, in_shape))
-    out_cells, in_cells = np.asarray(out_cells).ravel(), np.asarray(in_cells).ravel()
-    columns = [
-        *_unravel(np.asarray(out_cells, np.int64), out_shape),
-        *_unravel(np.asarray(in_cells, np.int64), in_shape),
-    ]
-    if not columns:
-        return all_to_all((), ()) if len(out_cells) else Lineage.empty((), ())
-    return compress(np.stack(columns, axis=1), out_shape, in_shape)
-
-
-def _unravel(cells: I64, shape: Shape) -> Sequence[I64]:
-    if not shape:
-        return []
-    if len(shape) == 1 or len(cells) == 0:
-        return [cells] * len(shape)
-    return np.unravel_index(cells, shape)
-
-
-def gathered(indices: Any, size: int) -> Part:
-    """Output cell b of an array like ``indices`` from input cell ``indices[b]`` of one axis."""
-    indices = np.asarray(indices, np.int64)
-    if indices.size == 0:
-        return ()
-    if indices.ndim == 0:
-        return read(0, int(indices), int(indices))
-    return from_pairs(np.arange(indices.size), indices, indices.shape, (size,)).terms
 
 
 def numpy_names(module: str, listed: str) -> list[str]:

@@ -67,7 +67,6 @@ class Store(LineageStore):
         self._keeper = Keeper(values)
         self.recorder = StoreRecorder(self._registrar.commit, self._keeper)
         self._frames: Tracker | None = None
-        self._catalog.before_use(self.recorder.flush_all)
         self._rescue = weakref.finalize(self, self.recorder.close)
 
     @overload
@@ -89,6 +88,7 @@ class Store(LineageStore):
         gets one: ``array``, ``array_2`` ... The values are not stored; with ``keep_values`` they
         are, and those of everything that is made of them.
         """
+        self._catalog.before_use(self.recorder.flush_all)  # from here on something may wait
         if is_frame(values):
             return self._track_frame(values, name, keep_values=keep_values)
         return track(self.recorder, values, name, keep_values=keep_values)

@@ -130,7 +130,7 @@ def encode_table(
     best = _folded(whole(table)[0])
     if _size(best) <= enough:
         return best
-    if method == "auto":
+    if method == "auto" and len(table) >= CompressCost.current().factor_rows:
         product = factorise(table)
         if product is not None:
             refined = tuple(t for term in product for t in refine(term, out_shape, in_shape))

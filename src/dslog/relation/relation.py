@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numba import njit
 
+from dslog.cells.order import strides
 from dslog.errors import RelationError
-from dslog.relation.kernels import distinct_rows, linear_keys, out_of_range
 from dslog.types import I64
 
 _KEY_LIMIT = 1 << 62
@@ -48,7 +49,7 @@ def read(source: Any, out_shape: Sequence[int], in_shape: Sequence[int]) -> I64:
 def check_range(array: I64, out_shape: Sequence[int], in_shape: Sequence[int]) -> None:
     """Raise a RelationError for the first index that lies outside its axis."""
     sizes = np.array([*out_shape, *in_shape], np.int64)
-    bad = out_of_range(array, sizes)
+    bad = _out_of_range(array, sizes)
     if bad < 0:
         return
     row, column = divmod(int(bad), len(sizes))
@@ -106,16 +107,61 @@ def linear_strides(shape: Sequence[int]) -> I64 | None:
     """Return C-order strides of a shape, or None when its cells outnumber an int64."""
     if math.prod(max(s, 1) for s in shape) >= _KEY_LIMIT:
         return None
-    return np.array([math.prod(shape[i + 1 :]) for i in range(len(shape))], np.int64)
+    return strides(shape)
 
 
 def sort_unique(array: I64, shape: Sequence[int]) -> I64:
     """Sort the rows of a relation lexicographically and drop repeats."""
     if array.shape[1] == 0:
         return array[:1]
-    strides = linear_strides(shape)
-    if strides is None:
+    steps = linear_strides(shape)
+    if steps is None:
         return np.unique(array, axis=0)
-    keys = linear_keys(array, strides)
+    keys = _linear_keys(array, steps)
     keys.sort()
-    return distinct_rows(keys, np.maximum(strides, 1))
+    return _distinct_rows(keys, np.maximum(steps, 1))
+
+
+@njit(cache=True)
+def _out_of_range(array: I64, sizes: I64) -> int:
+    """Return the flat position of the first index outside ``[0, size)``, or -1."""
+    n, c = array.shape
+    for r in range(n):
+        bad = False
+        for k in range(c):
+            bad |= (array[r, k] < 0) | (array[r, k] >= sizes[k])
+        if bad:
+            for k in range(c):
+                if array[r, k] < 0 or array[r, k] >= sizes[k]:
+                    return int(r * c + k)
+    return -1
+
+
+@njit(cache=True)
+def _linear_keys(array: I64, strides: I64) -> I64:
+    """Return the C-order linear index of each row."""
+    n, c = array.shape
+    keys = np.empty(n, np.int64)
+    for r in range(n):
+        key = 0
+        for k in range(c):
+            key += array[r, k] * strides[k]
+        keys[r] = key
+    return keys
+
+
+@njit(cache=True)
+def _distinct_rows(keys: I64, strides: I64) -> I64:
+    """Return the rows of sorted linear indices, each once."""
+    n, c = len(keys), len(strides)
+    rows = np.empty((n, c), np.int64)
+    count = 0
+    for r in range(n):
+        if r > 0 and keys[r] == keys[r - 1]:
+            continue
+        rest = keys[r]
+        for k in range(c):
+            rows[count, k] = rest // strides[k]
+            rest -= rows[count, k] * strides[k]
+        count += 1
+    return rows[:count]

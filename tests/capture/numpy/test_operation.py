@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from tracked_shadow import cell, cells
 
 import dslog
-from dslog.algebra.affine import affine, all_to_all, as_affine, identity, multiply, same_order
+from dslog.algebra.affine import affine, as_affine, multiply
 from dslog.algebra.algebra_cost import AlgebraCost
 from dslog.algebra.compose import as_lineage, combine_rows, compose, count, join, to_pairs, unite
 from dslog.algebra.positions import Pairs
+from dslog.algebra.product import all_to_all, identity, same_order
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Row, Table
 

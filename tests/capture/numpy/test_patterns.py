@@ -9,19 +9,18 @@ from hypothesis import strategies as st
 from numpy_oracles import pairs_of
 
 from dslog.algebra import axis
+from dslog.algebra.positions import from_pairs, gathered
 from dslog.algebra.product import (
     elementwise,
     flat,
-    flat_identity,
     follow,
     free,
-    from_pairs,
-    gathered,
     matched,
     part,
     product,
     read,
     row,
+    same_order,
 )
 from dslog.algebra.restrict import union
 from dslog.capture.numpy.call import Call, arrange
@@ -151,7 +150,7 @@ SHAPES = [(2, 3, 4), (6, 4), (24,), (4, 6), (2, 12), (1, 24), (2, 3, 1, 4), (24,
 
 @pytest.mark.parametrize(("out", "inp"), list(itertools.product(SHAPES, SHAPES)), ids=str)
 def test_flat_identity(out, inp):
-    lineage = flat_identity(out, inp)
+    lineage = same_order(out, inp)
     assert pairs_of(lineage) == {
         (*map(int, np.unravel_index(k, out)), *map(int, np.unravel_index(k, inp)))
         for k in range(24)
@@ -161,8 +160,8 @@ def test_flat_identity(out, inp):
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)], ids=str)
 def test_flat_identity_of_one_cell(shape):
-    assert len(pairs_of(flat_identity((), shape))) == 1
-    assert len(pairs_of(flat_identity(shape, ()))) == 1
+    assert len(pairs_of(same_order((), shape))) == 1
+    assert len(pairs_of(same_order(shape, ()))) == 1
 
 
 def test_flat_tables_over_no_axes():

@@ -22,7 +22,7 @@ from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
-from dslog.algebra.affine import identity
+from dslog.algebra.product import identity
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.dispatch import call_function, call_ufunc, execute
 from dslog.capture.numpy.handlers import LIKE, NEW, SPECIAL, create, get_item, set_item, ufunc_at

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dslog.algebra.affine import all_to_all
-from dslog.algebra.product import elementwise
+from dslog.algebra.product import all_to_all, elementwise
 from dslog.capture.numpy.call import (
     Call,
     Lineages,

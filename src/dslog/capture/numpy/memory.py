@@ -18,8 +18,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from dslog.algebra.affine import identity
 from dslog.algebra.positions import pairs_of_cells
+from dslog.algebra.product import identity
 from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.numpy.index import open_key
 from dslog.capture.numpy.overwrite import Write, assigned, resolve, slab

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from dslog.algebra.affine import all_to_all
+from dslog.algebra.product import all_to_all
 from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.numpy import rules
 from dslog.capture.numpy.call import Call, Lineages, Rule, describe, form_of

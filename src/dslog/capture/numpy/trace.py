@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dslog.algebra.product import from_pairs
+from dslog.algebra.positions import from_pairs
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dslog.algebra.affine import affine, linear, same_order
+from dslog.algebra.affine import affine, linear
 from dslog.algebra.positions import pairs_of_cells
+from dslog.algebra.product import same_order
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array, Shape

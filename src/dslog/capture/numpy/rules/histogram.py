@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dslog.algebra.affine import all_to_all, identity
-from dslog.algebra.product import free, from_pairs, part, product, row
+from dslog.algebra.positions import from_pairs
+from dslog.algebra.product import all_to_all, free, identity, part, product, row
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage

@@ -17,9 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from dslog.algebra.affine import all_to_all, identity
 from dslog.algebra.axis import repeated, tiled
-from dslog.algebra.product import Part, free, matched, numpy_names, part, product, row
+from dslog.algebra.product import (
+    Part,
+    all_to_all,
+    free,
+    identity,
+    matched,
+    numpy_names,
+    part,
+    product,
+    row,
+)
 from dslog.algebra.restrict import union
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dslog.algebra.product import from_pairs, matched
+from dslog.algebra.positions import from_pairs
+from dslog.algebra.product import matched
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import has_nan, is_nan, lines, ordered
 from dslog.capture.numpy.registry import rule

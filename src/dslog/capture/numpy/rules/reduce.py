@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dslog.algebra.affine import all_to_all, identity
 from dslog.algebra.axis import scan, shifted
 from dslog.algebra.product import (
+    all_to_all,
     elementwise,
     follow,
     free,
+    identity,
     matched,
     numpy_names,
     part,

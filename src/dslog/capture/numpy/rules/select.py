@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dslog.algebra.affine import all_to_all
 from dslog.algebra.positions import lineage_of_positions
-from dslog.algebra.product import elementwise, matched
+from dslog.algebra.product import all_to_all, elementwise, matched
 from dslog.capture.numpy.call import Call, Lineages, arrange, is_tracked
 from dslog.capture.numpy.index_run import chosen, positions_of
 from dslog.capture.numpy.registry import REGISTRY, rule

@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from dslog.algebra.affine import all_to_all
-from dslog.algebra.positions import lineage_of_positions
+from dslog.algebra.positions import from_pairs, gathered, lineage_of_positions
 from dslog.algebra.product import (
+    all_to_all,
     elementwise,
-    flat_identity,
     follow,
-    from_pairs,
-    gathered,
     matched,
     place,
     product,
     read,
+    same_order,
 )
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import is_nan
@@ -79,7 +77,7 @@ def unique(call: Call) -> Lineages | None:
         outputs.append([(given, lineage_of_positions(call.outputs[1], values.shape))])
     if asked[1]:
         inverse = call.outputs[1 + asked[0]]
-        outputs.append([(given, flat_identity(inverse.shape, values.shape))])
+        outputs.append([(given, same_order(inverse.shape, values.shape))])
     if asked[2]:
         group = _groups(flat, found, equal_nan=equal_nan)
         counted = from_pairs(group, np.arange(flat.size), found.shape, values.shape)

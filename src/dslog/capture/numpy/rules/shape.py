@@ -14,18 +14,8 @@ from typing import Any
 import numpy as np
 
 from dslog.algebra.axis import repeated, rolled, shifted, tiled
-from dslog.algebra.product import (
-    Part,
-    flat,
-    flat_identity,
-    follow,
-    free,
-    gathered,
-    part,
-    place,
-    product,
-    row,
-)
+from dslog.algebra.positions import gathered
+from dslog.algebra.product import Part, flat, follow, free, part, place, product, row, same_order
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import moves
 from dslog.capture.numpy.registry import rule
@@ -45,7 +35,7 @@ def reshape(call: Call) -> Lineages | None:
     in_memory = order in ("A", "K") and not _is_c_order(values, order)
     if order == "F" or in_memory:
         return None
-    return arrange(call, [(values, flat_identity(output.shape, np.shape(values)))])
+    return arrange(call, [(values, same_order(output.shape, np.shape(values)))])
 
 
 def _is_c_order(values: Any, order: str) -> bool:
@@ -68,7 +58,7 @@ def resize(call: Call) -> Lineages | None:
     if not output.size or not math.prod(shape):
         return arrange(call, [(values, None)])
     if output.size == math.prod(shape):
-        return arrange(call, [(values, flat_identity(output.shape, shape))])
+        return arrange(call, [(values, same_order(output.shape, shape))])
     table = tiled(math.prod(shape), output.size)
     lineage = product(output.shape, shape, flat(range(output.ndim), range(len(shape)), table))
     return arrange(call, [(values, lineage)])
@@ -125,7 +115,7 @@ def fftshift(call: Call) -> Lineages | None:
     axes = (axes,) if isinstance(axes, (int, np.integer)) else tuple(axes)
     sign = 1 if call.func is np.fft.fftshift else -1
     if not axes or not math.prod(shape):
-        return arrange(call, [(values, flat_identity(shape, shape))])
+        return arrange(call, [(values, same_order(shape, shape))])
     shift = tuple(sign * (shape[axis] // 2) for axis in axes)
     return arrange(call, [(values, roll_axes(shape, shift, axes))])
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dslog.algebra.positions import lineage_of_positions
-from dslog.algebra.product import elementwise, from_pairs
+from dslog.algebra.positions import from_pairs, lineage_of_positions
+from dslog.algebra.product import elementwise
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import along_axis, ordered, positions_of
 from dslog.capture.numpy.registry import rule

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dslog.algebra.affine import all_to_all
 from dslog.algebra.axis import shifted, window
-from dslog.algebra.product import elementwise, matched, part, product, row
+from dslog.algebra.product import all_to_all, elementwise, matched, part, product, row
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage

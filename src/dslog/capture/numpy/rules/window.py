@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dslog.algebra.affine import identity
 from dslog.algebra.axis import blocks, repeated, rows, shifted, spread, strided, window
-from dslog.algebra.product import follow, free, matched, part, product, read, row
+from dslog.algebra.product import follow, free, identity, matched, part, product, read, row
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules.reduce import reduced

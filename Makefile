@@ -27,8 +27,8 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup ## trace a wrong pixel, an odd average and a lost row to their causes (a minute)
 	$(BIN)/dslog demo
 
-test: setup ## run the tests and doctests
-	$(BIN)/python -m pytest
+test: setup ## run the tests and doctests, on all cores
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: setup ## check style and types
 	$(BIN)/ruff check

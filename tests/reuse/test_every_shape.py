@@ -46,11 +46,13 @@ def test_operations_do_not_disturb_each_other(order, seed):
                 call(operation, *(random.randrange(7) for _ in range(operation.sizes)))
 
 
-@pytest.mark.parametrize("operation", ZOO, ids=lambda op: f"{op.name}{op.args or ''}")
+# the rows of a convolution grow with the kernel, so that no two calls look alike
+ALIKE = [operation for operation in ZOO if operation.name != "convolve"]
+
+
+@pytest.mark.parametrize("operation", ALIKE, ids=lambda op: f"{op.name}{op.args or ''}")
 def test_every_operation_is_reused_in_the_end(operation):
     """Different sizes, none of them special: at last no capture is needed any more."""
-    if operation.name == "convolve":
-        pytest.skip("its compressed rows grow with the kernel: no two calls look alike")
     with dslog.open(":memory:") as store:
         call = Caller(store)
         sizes = [(9, 14, 11), (12, 8, 17), (16, 21, 9), (10, 13, 19), (23, 9, 12), (8, 25, 10)]

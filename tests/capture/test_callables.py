@@ -8,7 +8,7 @@ import pytest
 
 import dslog
 from dslog.capture import read_capture as callables
-from dslog.capture import read_capture as progress
+from dslog.capture.capture_cost import CaptureCost
 
 
 def call(function, out_shape, in_shape):
@@ -71,13 +71,13 @@ def test_no_input_cells_for_some_outputs():
     assert relation.tolist() == [[1, 1], [3, 3]]
 
 
-def test_pieces_do_not_show(monkeypatch):
+def test_pieces_do_not_show(choose):
     def capture(index):
         return ((index[0], j) for j in range(index[0] * 3))
 
     whole = call(capture, (7,), (7, 20))
     for size in (1, 2, 5, 18):
-        monkeypatch.setattr(callables, "PIECE", size)
+        choose(CaptureCost, piece_pairs=size)
         assert np.array_equal(call(capture, (7,), (7, 20)), whole)
 
 
@@ -150,27 +150,27 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_of_a_long_capture(monkeypatch):
+def test_progress_of_a_long_capture(monkeypatch, choose):
     """With no patience at all, the bar shows; the test does not wait for anything."""
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    choose(CaptureCost, patience=-1.0)
     call(lambda i: [i], (500,), (500,))
     assert "capturing B <- A" in terminal.getvalue()
 
 
-def test_no_progress_of_a_short_capture(monkeypatch):
+def test_no_progress_of_a_short_capture(monkeypatch, choose):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr(progress, "PATIENCE", 1e9)
+    choose(CaptureCost, patience=1e9)
     call(lambda i: [i], (500,), (500,))
     assert terminal.getvalue() == ""
 
 
-def test_no_progress_into_a_file(monkeypatch):
+def test_no_progress_into_a_file(monkeypatch, choose):
     output = io.StringIO()
     monkeypatch.setattr("sys.stderr", output)
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    choose(CaptureCost, patience=-1.0)
     call(lambda i: [i], (500,), (500,))
     assert output.getvalue() == ""

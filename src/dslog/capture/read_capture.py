@@ -16,7 +16,7 @@ Progress of a long capture, on a terminal.
 
 A capture that is a function: called once per output cell, its answers checked.
 
-The answers become integer arrays piece by piece, so the Python objects of at most ``PIECE`` pairs
+The answers become integer arrays piece by piece, so the Python objects of a few pairs
 exist at a time.
 """
 
@@ -37,17 +37,13 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from dslog.capture.capture_cost import CaptureCost
 from dslog.compress.encoder import compress
 from dslog.errors import CaptureError, EngineError
 from dslog.lineage.lineage import Lineage
 from dslog.store.catalog import Pair
 from dslog.store.files import Files, check_shapes
 from dslog.types import I64
-
-PATIENCE = 1.0
-"""Seconds of silence before a bar is shown."""
-
-_LOOK_EVERY = 64  # cells; a clock is slow beside a quick capture
 
 
 class Advance(Protocol):
@@ -76,10 +72,12 @@ def progress(what: str, total: int) -> Iterator[Advance]:
         transient=True,
     )
     task = bar.add_task(what, total=total)
-    shown_from = monotonic() + PATIENCE
+    shown_from = monotonic() + CaptureCost.current().patience
 
     def advance(done: int) -> None:
-        if done % _LOOK_EVERY == 0 and (bar.live.is_started or monotonic() > shown_from):
+        if done % CaptureCost.current().look_every == 0 and (
+            bar.live.is_started or monotonic() > shown_from
+        ):
             bar.start()
             bar.update(task, completed=done)
 
@@ -92,8 +90,6 @@ def progress(what: str, total: int) -> Iterator[Advance]:
 def _ignore(done: int) -> None:
     """Show nothing."""
 
-
-PIECE = 1 << 16
 
 Cell = tuple[int, ...]
 Capture = Callable[[Cell], Iterable[object]]
@@ -133,18 +129,18 @@ def call_capture(
 
 
 def _pieces(source: _Source) -> Iterator[I64]:
-    """Give the relation in pieces of about ``PIECE`` rows."""
+    """Give the relation in pieces of some rows."""
     cells: list[Cell] = []
     counts: list[int] = []
     items: list[object] = []
-    total = math.prod(source.out_shape)
+    total, most = math.prod(source.out_shape), CaptureCost.current().piece_pairs
     with progress(f"capturing {source.out_name} <- {source.in_name}", total) as advance:
         for done, cell in enumerate(np.ndindex(*source.out_shape)):
             for answer in _answers(source, cell):
                 cells.append(cell)
                 counts.append(len(answer))
                 items += answer
-                if len(items) >= PIECE or len(cells) >= PIECE:
+                if max(len(items), len(cells)) >= most:
                     yield _relation(source, cells, counts, items)
                     cells, counts, items = [], [], []
             advance(done + 1)
@@ -153,14 +149,14 @@ def _pieces(source: _Source) -> Iterator[I64]:
 
 
 def _answers(source: _Source, cell: Cell) -> Iterator[list[object]]:
-    """Call the capture for one cell and give its answer in lists of at most ``PIECE``."""
+    """Call the capture for one cell and give its answer in short lists."""
     try:
         answer: object = source.function(cell)
         if isinstance(answer, np.ndarray) and answer.ndim:
             answer = answer.tolist()
         if isinstance(answer, Iterable) and not isinstance(answer, np.ndarray | str | bytes):
             remaining = iter(answer)
-            while piece := list(islice(remaining, PIECE)):
+            while piece := list(islice(remaining, CaptureCost.current().piece_pairs)):
                 yield piece
             return
     except Exception as error:

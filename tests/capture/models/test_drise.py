@@ -8,6 +8,7 @@ from skimage import data
 from skimage.feature import Cascade
 
 import dslog
+from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.models.drise import _masks, read_boxes, similarity
 
 
@@ -124,11 +125,11 @@ def test_masks_fit_and_are_as_visible_as_asked(shape):
     assert drawn.mean() == pytest.approx(0.3, abs=0.05)
 
 
-def test_masks_do_not_depend_on_the_batch(monkeypatch):
+def test_masks_do_not_depend_on_the_batch(choose):
     whole = np.concatenate(list(_masks((9, 9), 5, 3, 0.5, seed=1)))
     again = np.concatenate(list(_masks((9, 9), 5, 3, 0.5, seed=1)))
     np.testing.assert_array_equal(whole, again)
-    monkeypatch.setattr("dslog.capture.models.drise._MASKS_AT_ONCE", 1)
+    choose(CaptureCost, masks_at_once=1)
     split = np.concatenate(list(_masks((9, 9), 5, 3, 0.5, seed=1)))
     assert split.shape == whole.shape
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy_oracles import apart, floats, influence, make_call, pairs_of, written_out
 
-from dslog.capture.numpy import trace as tracer
+from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.numpy.trace import Cell, cells_of, trace, values_of
 
 X = floats(3, 4)
@@ -132,8 +132,8 @@ def test_what_it_cannot_follow_it_leaves(func, args):
     assert trace(make_call(func, args, {})) is None
 
 
-def test_too_many_cells_are_left_alone(monkeypatch):
-    monkeypatch.setattr(tracer, "LIMIT", 5)
+def test_too_many_cells_are_left_alone(choose):
+    choose(CaptureCost, traced_cells=5)
     assert trace(make_call(np.sum, (X,), {})) is None
 
 

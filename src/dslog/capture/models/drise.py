@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.models.attribution import Attribution, check_samples, chunks, read_input
 from dslog.errors import CaptureError
 from dslog.types import Floats
@@ -21,7 +22,6 @@ Detector = Callable[[npt.NDArray[Any]], Any]
 """Takes an image and gives boxes, one row each: see ``drise``."""
 
 _TOP, _LEFT, _BOTTOM, _RIGHT, _SCORE, _CLASS = range(6)
-_MASKS_AT_ONCE = 1 << 24  # numbers in the masks of one batch
 
 
 def drise(
@@ -138,7 +138,7 @@ def _masks(
     random = np.random.default_rng(seed)
     sides = [-(-length // grid) for length in shape]
     enlarge = [_interpolation(grid, side) for side in sides]
-    size = max(1, _MASKS_AT_ONCE // (shape[0] * shape[1]))
+    size = max(1, CaptureCost.current().masks_at_once // (shape[0] * shape[1]))
     for part in chunks(samples, size):
         count = part.stop - part.start
         blocks = (random.random((count, grid + 1, grid + 1)) < visible).astype(np.float64)

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.models.attribution import Attribution, check_samples, chunks, read_input
 from dslog.errors import CaptureError
 from dslog.types import I64, Floats
 
 Model = Callable[[npt.NDArray[Any]], Any]
 
-_FEW_CELLS = 256  # an input with fewer is not cut: every cell is a segment
-_MOST_NUMBERS = 1 << 27
 _KERNEL_WIDTH = 0.25  # of the weight that a sample gets by its likeness
 _RIDGE = 1.0
 
@@ -111,7 +110,7 @@ def _ask(
 def _read_segments(segments: int | npt.ArrayLike | None, values: npt.NDArray[Any]) -> I64:
     """Return the number of each cell's segment, over the first axes."""
     image = values.shape[:2]
-    if segments is None and int(np.prod(image)) <= _FEW_CELLS:
+    if segments is None and int(np.prod(image)) <= CaptureCost.current().uncut_cells:
         return np.arange(int(np.prod(image)), dtype=np.int64).reshape(image)
     if segments is None or isinstance(segments, int):
         return _cut(values, 100 if segments is None else segments)
@@ -159,7 +158,7 @@ def _read_outputs(outputs: Sequence[int] | None, scores: Floats, cells: int) -> 
     wanted = tuple(range(count)) if outputs is None else tuple(int(one) for one in outputs)
     if not wanted or not all(0 <= one < count for one in wanted):
         raise CaptureError(f"outputs={outputs} are not outputs of a model with {count} of them")
-    if len(wanted) * cells > _MOST_NUMBERS:
+    if len(wanted) * cells > CaptureCost.current().most_contributions:
         raise CaptureError(
             f"{len(wanted)} maps of {cells:,} cells are too many: choose some, such as outputs=[0]"
         )

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.numpy.call import Rule
 
 Kind = Literal["rule", "index-run", "value", "trace", "superset"]
@@ -24,7 +25,6 @@ KINDS: tuple[Kind, ...] = ("rule", "index-run", "value", "trace", "superset")
 values; each cell followed through the function; everything from everything, not exact."""
 
 R = TypeVar("R", bound=Rule)
-MOST_FORMS = 1 << 14  # forms of calls that are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Registry:
 
     def remember(self, form: Any, found: Any) -> None:
         """Keep what was found for a form of call; the oldest ones go."""
-        if len(self.known) >= MOST_FORMS:
+        if len(self.known) >= CaptureCost.current().most_forms:
             self.known.clear()
         self.known[form] = found
 

@@ -17,12 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.algebra.positions import from_pairs
+from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64
-
-LIMIT = 1 << 14
-"""Cells, inputs and outputs together, above which tracing costs too much time and memory."""
 
 
 class Cell:
@@ -170,7 +168,10 @@ def cells_of(array: npt.NDArray[Any], first: int) -> TracedArray:
 
 def trace(call: Call) -> Lineages | None:
     """Run the call on cells; None when that fails, costs too much, or gives other values."""
-    if sum(array.size for array in (*call.inputs, *call.outputs)) > LIMIT:
+    if (
+        sum(array.size for array in (*call.inputs, *call.outputs))
+        > CaptureCost.current().traced_cells
+    ):
         return None
     firsts = np.cumsum([0, *(array.size for array in call.inputs)]).tolist()
     swap = {

@@ -23,6 +23,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from dslog.capture.spark.frame import Frame
+from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_reader import (
     ColumnReads,
     Expr,
@@ -54,7 +55,6 @@ ExtraStep = Callable[[DataFrame, Extra], DataFrame]
 """A step that can be asked to compute further columns beside its own."""
 
 Item = Column | str
-MOST_VALUES = 1000
 """Columns that ``one_hot`` makes at most."""
 
 
@@ -215,10 +215,11 @@ class ColumnSteps(Frame):
         return self.follow(op, result, self.data[1], names, [read], args)
 
     def _values_of(self, column: str) -> list[Any]:
-        found = self.df.select(column).distinct().dropna().limit(MOST_VALUES + 1).collect()
-        if len(found) > MOST_VALUES:
+        most = FrameCost.current().category_values
+        found = self.df.select(column).distinct().dropna().limit(most + 1).collect()
+        if len(found) > most:
             raise CaptureError(
-                f"column {column!r} of {self.name!r} has more than {MOST_VALUES} different values: "
+                f"column {column!r} of {self.name!r} has more than {most} different values: "
                 f"give those to encode, one_hot({column!r}, values=[...])"
             )
         return sorted(row[0] for row in found)

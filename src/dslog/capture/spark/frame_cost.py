@@ -17,3 +17,6 @@ class FrameCost(CostModel):
     small_rows: int = 1 << 16  # rows of a table that is traced by the driver itself
     footers: int = 256  # Parquet files whose footers are read to count rows
     kept_rows: int = 1 << 20  # rows of a result that are kept in order
+    pivot_values: int = 10_000  # values of a column that may become columns, as in Spark
+    category_values: int = 1000  # values of a column that may become a column each
+    footer_slack: int = 1 << 10  # bytes by which a split may miss the middle of a row group

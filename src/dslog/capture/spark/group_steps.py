@@ -208,7 +208,6 @@ class ByGroup:
         return result
 
 
-MOST_VALUES = 10_000
 """Different values that ``pivot`` looks for at most, as in Spark."""
 
 
@@ -255,10 +254,11 @@ class GroupedFrame(Generic[T]):
     def pivot(self, pivot_col: str, values: Sequence[Any] | None = None) -> GroupedFrame[T]:
         """Make columns of the values of a column; without ``values``, all there are, sorted."""
         if values is None:
-            found = self.frame.df.select(pivot_col).distinct().limit(MOST_VALUES + 1).collect()
-            if len(found) > MOST_VALUES:
+            most = FrameCost.current().pivot_values
+            found = self.frame.df.select(pivot_col).distinct().limit(most + 1).collect()
+            if len(found) > most:
                 raise CaptureError(
-                    f"column {pivot_col!r} has more than {MOST_VALUES} different values: give "
+                    f"column {pivot_col!r} has more than {most} different values: give "
                     f"those to make columns of, pivot({pivot_col!r}, [...])"
                 )
             values = sorted((row[0] for row in found), key=lambda v: (v is not None, v))

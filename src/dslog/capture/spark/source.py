@@ -28,7 +28,6 @@ from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_reader import analysed, execution, is_bucketed, operators, physical
 from dslog.capture.spark.row_id import SHIFT, Id, Numbering, Trail, fresh_column
 
-_SLACK = 1 << 10
 """Bytes by which writers of Parquet may differ on where a row group begins."""
 
 _WHOLE = re.compile(r"^((Project|SubqueryAlias|View) .*\n[ +-]*)*Relation .* parquet\s*$")
@@ -96,7 +95,7 @@ def _shared_out(footer: pq.FileMetaData, slices: list[FileSlice]) -> Iterator[tu
         columns = [group.column(place) for place in range(group.num_columns)]
         size = sum(column.total_compressed_size for column in columns)
         middle = _begin(columns[0]) + size // 2
-        if any(abs(middle - begin) <= _SLACK for begin in begins):
+        if any(abs(middle - begin) <= FrameCost.current().footer_slack for begin in begins):
             raise _UncertainError
         yield ordered[bisect_right(begins, middle) - 1].part, group.num_rows
 

@@ -1,10 +1,11 @@
-"""A whole run of `python -m benchmarks --quick`, without looking at times."""
+"""A whole run of `python -m benchmarks`, as small as can be, without looking at times."""
 
 import json
 import re
 
 import pytest
 from markupsafe import escape
+from tiny import TINY
 
 from benchmarks.experiment import Target
 from benchmarks.report import page, render
@@ -17,7 +18,6 @@ from benchmarks.results import (
     compare,
     run,
 )
-from benchmarks.size import QUICK
 from benchmarks.units import share
 
 
@@ -25,7 +25,7 @@ from benchmarks.units import share
 def results(spark):
     assert spark.range(3).count() == 3  # Spark's part of it runs in the session of the tests
     heard = {}
-    found = run(QUICK, say=lambda name, text: heard.setdefault(name, []).append(text))
+    found = run(TINY, say=lambda name, text: heard.setdefault(name, []).append(text))
     assert list(heard) == list(EXPERIMENTS)
     assert all(len(texts) > 1 and texts[-1] == "" for texts in heard.values())
     return found

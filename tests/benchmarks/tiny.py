@@ -15,4 +15,10 @@ TINY = replace(
     flights=2_000,
     cells=(30, 20),
     max_pairs=60_000,
+    latency=(1_000, 10_000),
+    coverage_runs=4,
+    scale=(30_000, 60_000),
+    point_rows=20_000,
+    huge=10**5,
+    reused=(10**3, 10**4),
 )

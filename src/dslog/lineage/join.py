@@ -61,8 +61,7 @@ def _every_pair(table: Table, q_lo: I64, q_hi: I64, *, backward: bool) -> Hits:
     most = len(table) * len(q_lo)
     query = np.empty(most, np.int64)
     boxes = np.empty((most, table.num_in if backward else table.num_out, 2), np.int64)
-    columns = table.lo, table.width, table.ref
-    found = join_pairs(*columns, table.num_out, q_lo, q_hi, backward, query, boxes)
+    found = join_pairs(table.matrix, table.num_out, q_lo, q_hi, backward, query, boxes)
     return Hits(query[:found], boxes[:found], most, found)
 
 

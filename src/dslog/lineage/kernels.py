@@ -411,32 +411,19 @@ def join_folds(
 
 @njit(cache=True)
 def join_pairs(
-    lo: I64,
-    width: I64,
-    ref: I64,
-    l: int,
-    q_lo: I64,
-    q_hi: I64,
-    backward: bool,
-    query: I64,
-    boxes: I64,
+    columns: I64, l: int, q_lo: I64, q_hi: I64, backward: bool, query: I64, boxes: I64
 ) -> int:
-    """Write the result of every plain row that meets a box; return how many there are.
+    """Join every plain row with every box; return how many meet.
 
-    Backward, no row may have two inputs that refer to the same output. See ``join`` for the rules.
+    Writes the box asked and the answer of each. Backward, no row may have two inputs that refer to
+    the same output. See ``join`` for the rules.
     """
     found = 0
     first, last = np.empty(l, np.int64), np.empty(l, np.int64)
     for q in range(q_lo.shape[0]):
-        for r in range(lo.shape[1]):
-            for j in range(l):
-                first[j], last[j] = lo[j, r], lo[j, r] + width[j, r]
-            met = _clip_row(lo, width, ref, l, r, q_lo[q], q_hi[q], backward, first, last)
-            for j in range(l):
-                met = met and first[j] <= last[j]
-            if met:
+        for r in range(columns.shape[1]):
+            if _join_row(columns, l, r, q_lo[q], q_hi[q], backward, first, last, boxes[found]):
                 query[found] = q
-                _write(lo, width, ref, l, r, backward, first, last, boxes[found])
                 found += 1
     return found
 
@@ -445,33 +432,20 @@ def join_pairs(
 def join_rows(
     columns: I64, l: int, q_lo: I64, q_hi: I64, row: I64, backward: bool, query: I64, boxes: I64
 ) -> int:
-    """Do the same for given rows, each with the box that ``query`` names; works in place on that.
-
-    Returns how many met their box.
-    """
-    axes = (columns.shape[0] + l) // 3  # 2 l + 3 m columns
-    lo, width, ref = columns[:axes], columns[axes : 2 * axes], columns[2 * axes :]
-    first, last = np.empty(l, np.int64), np.empty(l, np.int64)
+    """Do the same for given rows, each with the box that ``query`` names, and write over that."""
     found = 0
+    first, last = np.empty(l, np.int64), np.empty(l, np.int64)
     for p in range(len(row)):
-        r, q = row[p], query[p]
-        for j in range(l):
-            first[j], last[j] = lo[j, r], lo[j, r] + width[j, r]
-        met = _clip_row(lo, width, ref, l, r, q_lo[q], q_hi[q], backward, first, last)
-        for j in range(l):
-            met = met and first[j] <= last[j]
-        if met:
+        q = query[p]
+        if _join_row(columns, l, row[p], q_lo[q], q_hi[q], backward, first, last, boxes[found]):
             query[found] = q
-            _write(lo, width, ref, l, r, backward, first, last, boxes[found])
             found += 1
     return found
 
 
 @njit(cache=True)
-def _clip_row(
-    lo: I64,
-    width: I64,
-    ref: I64,
+def _join_row(
+    columns: I64,
     l: int,
     r: int,
     q_lo: I64,
@@ -479,43 +453,33 @@ def _clip_row(
     backward: bool,
     first: I64,
     last: I64,
-) -> bool:
-    """Narrow the row's outputs to those that the box leaves; False if an input misses it."""
-    if backward:
-        for j in range(l):
-            first[j], last[j] = max(first[j], q_lo[j]), min(last[j], q_hi[j])
-        return True
-    for i in range(ref.shape[0]):
-        in_lo, j = lo[l + i, r], ref[i, r]
-        in_hi = in_lo + width[l + i, r]
-        if j >= 0:
-            first[j], last[j] = max(first[j], q_lo[i] - in_hi), min(last[j], q_hi[i] - in_lo)
-        elif in_lo > q_hi[i] or in_hi < q_lo[i]:
-            return False
-    return True
-
-
-@njit(cache=True)
-def _write(
-    lo: I64,
-    width: I64,
-    ref: I64,
-    l: int,
-    r: int,
-    backward: bool,
-    first: I64,
-    last: I64,
     box: I64,
-) -> None:
-    """Write the answer of a row whose outputs are clipped already."""
+) -> bool:
+    """Write the answer of a row to a box, if they meet; ``first`` and ``last`` are scratch."""
+    axes = (columns.shape[0] + l) // 3  # 2 l + 3 m columns
+    for j in range(l):
+        first[j], last[j] = columns[j, r], columns[j, r] + columns[axes + j, r]
+        if backward:
+            first[j], last[j] = max(first[j], q_lo[j]), min(last[j], q_hi[j])
+    if not backward:
+        for i in range(axes - l):
+            in_lo, j = columns[l + i, r], columns[2 * axes + i, r]
+            in_hi = in_lo + columns[axes + l + i, r]
+            if j >= 0:
+                first[j], last[j] = max(first[j], q_lo[i] - in_hi), min(last[j], q_hi[i] - in_lo)
+            elif in_lo > q_hi[i] or in_hi < q_lo[i]:
+                return False
+    for j in range(l):
+        if first[j] > last[j]:
+            return False
     if not backward:
         box[:, 0], box[:, 1] = first, last
-        return
-    for i in range(ref.shape[0]):
-        j = ref[i, r]
-        in_lo = lo[l + i, r]
+        return True
+    for i in range(axes - l):
+        in_lo, j = columns[l + i, r], columns[2 * axes + i, r]
         box[i, 0] = in_lo + (first[j] if j >= 0 else 0)
-        box[i, 1] = in_lo + width[l + i, r] + (last[j] if j >= 0 else 0)
+        box[i, 1] = in_lo + columns[axes + l + i, r] + (last[j] if j >= 0 else 0)
+    return True
 
 
 @njit(cache=True)

@@ -17,6 +17,6 @@ class AlgebraCost(CostModel):
     most_pairs: int = 1 << 24  # pairs that fit in memory with some room
     most_rows: int = 4096  # combinations of rows that are worth trying
     most_cut: int = 64  # cells at the edge of a cut interval that get rows of their own
-    equal_pairs: int = 1 << 18  # up to here two lineages are written out and compared
+    equal_pairs: int = 1 << 20  # up to here two lineages are written out and compared
     equal_cells: int = 32  # beyond, so many cells of each array are compared
     corner_axes: int = 4  # axes whose corners are among them

@@ -21,10 +21,23 @@ def same_lineages(mine: Sequence[Lineage | None], theirs: Sequence[Lineage | Non
 
 
 def same_lineage(one: Lineage | None, other: Lineage | None) -> bool:
-    """Whether two lineages hold the same pairs under the same label.
+    """Whether two lineages hold the same pairs under the same label, as far as can be seen.
 
     Written alike, or small enough to be written out, this is certain; otherwise corners and
     random cells are compared in both directions.
+    """
+    return _compared(one, other) is not False
+
+
+def surely_same_lineage(one: Lineage | None, other: Lineage | None) -> bool:
+    """Whether two lineages hold the same pairs, every one; False where that can't be told."""
+    return _compared(one, other) is True
+
+
+def _compared(one: Lineage | None, other: Lineage | None) -> bool | None:
+    """Compare all pairs; None when there are too many of them and no difference was seen.
+
+    A few cells are compared first: that shows most differences in less time.
     """
     if one is None or other is None:
         rest = one if other is None else other
@@ -35,11 +48,19 @@ def same_lineage(one: Lineage | None, other: Lineage | None) -> bool:
     if one == other:
         return True
     cost = AlgebraCost.current()
-    if max(one.most_pairs, other.most_pairs) <= cost.equal_pairs:
-        return np.array_equal(one.to_relation(), other.to_relation())
-    rng = np.random.default_rng(cost.equal_cells)
+    most = max(one.most_pairs, other.most_pairs)
+    if most > cost.few_pairs and not _same_at_cells(one, other, cost.equal_cells):
+        return False
+    if most > cost.equal_pairs:
+        return None
+    return np.array_equal(one.to_relation(), other.to_relation())
+
+
+def _same_at_cells(one: Lineage, other: Lineage, count: int) -> bool:
+    """Whether lineages agree on corners and random cells of either array."""
+    rng = np.random.default_rng(count)
     for backward, shape in ((True, one.out_shape), (False, one.in_shape)):
-        for cell in some_cells(shape, cost.equal_cells, rng):
+        for cell in some_cells(shape, count, rng):
             asked = CellSet.from_indices(shape, cell[None])
             answers = [
                 lin.backward(asked) if backward else lin.forward(asked) for lin in (one, other)

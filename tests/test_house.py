@@ -16,7 +16,7 @@ import dslog
 ROOT = Path(dslog.__file__).parent
 
 MOST_MODULES = 190
-MOST_LINES = 35_000
+MOST_LINES = 36_000
 LONGEST = 700
 
 # Functions with these decorators are named like what they stand for: a command, a numpy function.

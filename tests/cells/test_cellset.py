@@ -30,7 +30,7 @@ def held_as(form, mask):
     if form == "bitmap":
         return bitmap
     boxes = bitmap.boxes.copy()
-    return CellSet._make(mask.shape, boxes, mask.copy() if form == "both" else None, exact=True)
+    return CellSet._make(mask.shape, boxes, mask.copy() if form == "both" else None)
 
 
 @pytest.mark.parametrize("form", FORMS)

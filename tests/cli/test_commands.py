@@ -111,6 +111,7 @@ def test_query_backward_and_forward(lines, run, store):
         "shape": [3],
         "count": 2,
         "exact": True,
+        "predicted": False,
         "num_boxes": 1,
         "boxes": [[[0, 1]]],
     }
@@ -198,7 +199,7 @@ def test_explain(lines, run, store):
 def test_stats(lines, run, store):
     found = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in lines("stats", store))
     assert found["arrays"] == "6"
-    assert found["lineages"] == "4, of which 1 superset; 4 different ones stored"
+    assert found["lineages"] == "4, of which 1 superset and 0 predicted; 4 different ones stored"
     assert "in 1 file" in found["lineage"]
     assert run("stats", store, "--json").json["rows"] > 900
 

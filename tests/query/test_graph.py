@@ -21,7 +21,7 @@ class PairEdges:
         self.pairs = sorted(pairs)
 
     def between(self, out, in_):
-        return [Edge(out, in_, self.pairs.index((out, in_)), 1, exact=True)]
+        return [Edge(out, in_, self.pairs.index((out, in_)), 1)]
 
     def inputs_of(self, name):
         return [in_ for out, in_ in self.pairs if out == name]

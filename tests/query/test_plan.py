@@ -2,6 +2,7 @@
 
 import pytest
 
+from dslog.cells.cellset import Labels
 from dslog.errors import PathError
 from dslog.query.plan import Direction, Edge, plan_path
 
@@ -11,7 +12,7 @@ class DictEdges:
 
     def __init__(self, *pairs, superset=()):
         self.edges = [
-            Edge(out, in_, key, 10 * (key + 1), (out, in_) not in superset)
+            Edge(out, in_, key, 10 * (key + 1), Labels(exact=(out, in_) not in superset))
             for key, (out, in_) in enumerate(pairs)
         ]
 

@@ -1,10 +1,15 @@
-"""A set of cells of one array, and what can be wrong with an index into it."""
+"""A set of cells of one array, what it says of itself, and what can be wrong with an index into it.
+
+What an answer says of itself besides its cells are its labels. Everything that has labels, lineage
+and cells alike, carries them as one value. Another label is a field of ``Labels``, a word in some
+of its methods, and a property of ``Labelled``.
+"""
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -98,13 +103,92 @@ def _short(value: object, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-class CellSet:
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """``exact``: no superset is behind it. ``predicted``: something behind it was derived.
+
+    What was derived from earlier calls, instead of captured, and not compared with a capture in
+    full may be wrong in cells that nobody looked at.
+
+    >>> print(Labels(), Labels(exact=False).joined(Labels(predicted=True)), sep="; ")
+    exact; superset, predicted
+    """
+
+    exact: bool = True
+    predicted: bool = False
+
+    def joined(self, *others: "Labels") -> "Labels":
+        """The labels of what was made of all of these."""
+        labels = self
+        for other in others:
+            if labels is PLAIN:
+                labels = other
+            elif other is not PLAIN and other is not labels:
+                exact = labels.exact and other.exact
+                labels = Labels(exact, labels.predicted or other.predicted)
+        return labels
+
+    def to_dict(self) -> dict[str, bool]:
+        """Return the labels by name, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return self.text("superset")
+
+    def text(self, loose: str) -> str:
+        """Return the labels in words; ``loose`` is the one for what is not exact."""
+        return ("exact" if self.exact else loose) + (", predicted" if self.predicted else "")
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What a person should know, each after a mark that may stand in a table."""
+        found = {}
+        if not self.exact:
+            found["*"] = "not exact: some lineage on the way is a superset, or an estimate"
+        if self.predicted:
+            found["~"] = (
+                "predicted: some lineage on the way was derived from earlier calls, "
+                "and not compared in full"
+            )
+        return found
+
+
+PLAIN = Labels()
+"""Exact and not predicted; most are."""
+SUPERSET = Labels(exact=False)
+LABEL_NAMES = tuple(field.name for field in fields(Labels))
+
+
+class _HasLabels(Protocol):
+    @property
+    def labels(self) -> Labels: ...
+
+
+class Labelled:
+    """Something with ``labels``, each of which can be asked for by its name."""
+
+    __slots__ = ()
+
+    @property
+    def exact(self: _HasLabels) -> bool:
+        """Whether this is exactly what was asked for, not a superset."""
+        return self.labels.exact
+
+    @property
+    def predicted(self: _HasLabels) -> bool:
+        """Whether lineage behind this was derived by reuse and not compared in full."""
+        return self.labels.predicted
+
+
+class CellSet(Labelled):
     """An immutable set of cells of an array of `shape`: disjoint boxes, or a bitmap if smaller.
 
     A box costs 16 bytes per axis and a bitmap one byte per cell, so a set is kept as a bitmap when
     its boxes would take more. Both forms are made on demand and give the same answers. `exact` says
     whether these are exactly the cells asked for, or a superset, because lineage on the way was
-    one; a combination is exact if both sides are. Equality compares cells, not exactness.
+    one; a combination is exact if both sides are. `predicted` says whether lineage on the way was
+    derived by reuse and not compared in full; a combination is predicted if either side is.
+    Equality compares cells, not labels.
 
     >>> a = CellSet.from_boxes((3, 2), np.array([[[0, 1], [0, 1]]]))
     >>> a
@@ -115,13 +199,13 @@ class CellSet:
     [[0, 1], [1, 0], [1, 1]]
     """
 
-    __slots__ = ("_boxes", "_count", "_exact", "_mask", "_shape")
+    __slots__ = ("_boxes", "_count", "_labels", "_mask", "_shape")
 
     _shape: tuple[int, ...]
     _boxes: I64 | None
     _mask: Mask | None
     _count: int | None
-    _exact: bool
+    _labels: Labels
 
     def __init__(self) -> None:
         raise TypeError(
@@ -131,7 +215,7 @@ class CellSet:
 
     @classmethod
     def _make(
-        cls, shape: tuple[int, ...], boxes: I64 | None, mask: Mask | None, exact: bool
+        cls, shape: tuple[int, ...], boxes: I64 | None, mask: Mask | None, labels: Labels = PLAIN
     ) -> Self:
         """Wrap sorted disjoint boxes, or a mask, or both; neither is copied."""
         self = object.__new__(cls)
@@ -140,7 +224,7 @@ class CellSet:
         put(self, "_boxes", boxes)
         put(self, "_mask", mask)
         put(self, "_count", None)
-        put(self, "_exact", exact)
+        put(self, "_labels", labels)
         return self
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -155,7 +239,7 @@ class CellSet:
     def empty(cls, shape: tuple[int, ...]) -> Self:
         """No cell."""
         shape = _read_shape(shape)
-        return cls._make(shape, np.empty((0, len(shape), 2), np.int64), None, exact=True)
+        return cls._make(shape, np.empty((0, len(shape), 2), np.int64), None)
 
     @classmethod
     def full(cls, shape: tuple[int, ...]) -> Self:
@@ -164,7 +248,7 @@ class CellSet:
         if 0 in shape:
             return cls.empty(shape)
         box = np.array([(0, length - 1) for length in shape], np.int64).reshape(1, len(shape), 2)
-        return cls._make(shape, box, None, exact=True)
+        return cls._make(shape, box, None)
 
     @classmethod
     def from_boxes(
@@ -183,10 +267,10 @@ class CellSet:
         shape = _read_shape(shape)
         table = _read_boxes(boxes, shape)
         if bitmap_is_smaller(len(table), shape):
-            return cls._make(shape, None, paint(table, shape), exact)
+            return cls._make(shape, None, paint(table, shape), PLAIN if exact else SUPERSET)
         if len(table) > 1:
             table = sort_boxes(table) if disjoint else normalise(table)
-        return cls._make(shape, _own(table, boxes), None, exact)
+        return cls._make(shape, _own(table, boxes), None, PLAIN if exact else SUPERSET)
 
     @classmethod
     def from_mask(cls, mask: npt.ArrayLike, *, exact: bool = True) -> Self:
@@ -196,7 +280,7 @@ class CellSet:
             raise SelectionError(
                 f"A mask must be boolean, not {bits.dtype}. Compare first, such as mask != 0."
             )
-        return cls._make(bits.shape, None, bits, exact)
+        return cls._make(bits.shape, None, bits, PLAIN if exact else SUPERSET)
 
     @classmethod
     def from_indices(
@@ -220,12 +304,16 @@ class CellSet:
 
     def with_exact(self, exact: bool) -> Self:
         """The same cells, labelled exact or superset."""
-        if exact == self._exact:
+        return self.with_labels(replace(self._labels, exact=exact))
+
+    def with_labels(self, labels: Labels) -> Self:
+        """The same cells under other labels."""
+        if labels == self._labels:
             return self
-        return self._make(self._shape, self._boxes, self._mask, exact)
+        return self._make(self._shape, self._boxes, self._mask, labels)
 
     def __reduce__(self) -> tuple[Callable[..., "CellSet"], tuple[Any, ...]]:
-        return _rebuild, (self._shape, self._boxes, self._mask, self._exact)
+        return _rebuild, (self._shape, self._boxes, self._mask, self._labels)
 
     # -- looking at it -----------------------------------------------------------------------
 
@@ -240,9 +328,9 @@ class CellSet:
         return len(self._shape)
 
     @property
-    def exact(self) -> bool:
-        """Whether these are exactly the cells asked for, not a superset."""
-        return self._exact
+    def labels(self) -> Labels:
+        """What is said of the cells: whether they are exact, and whether predicted."""
+        return self._labels
 
     @property
     def count(self) -> int:
@@ -347,8 +435,8 @@ class CellSet:
         return cells_frame(session, self.to_arrow(boxes=True), self.ndim, listed=not boxes)
 
     def __repr__(self) -> str:
-        label = "exact" if self._exact else "superset"
-        return f"CellSet(shape={self._shape}, count={self.count}, boxes={self.num_boxes}, {label})"
+        parts = (f"shape={self._shape}", f"count={self.count}", f"boxes={self.num_boxes}")
+        return f"CellSet({', '.join(parts)}, {self._labels})"
 
     def __bool__(self) -> bool:
         if self._boxes is not None:
@@ -408,16 +496,18 @@ class CellSet:
                 f"Can't combine cells of arrays of shape {self._shape} and {other._shape}: "
                 "both sets must belong to arrays of one shape."
             )
-        exact = self._exact and other._exact
+        labels = self._labels.joined(other._labels)
         if self._mask is not None or other._mask is not None:
             mask = on_masks(self._bits(), other._bits())
-            return self._make(self._shape, None, np.asarray(mask), exact)
+            return self._make(self._shape, None, np.asarray(mask), labels)
         boxes = on_boxes(self._rows(), other._rows())
-        return self._make(self._shape, boxes, None, exact)
+        return self._make(self._shape, boxes, None, labels)
 
 
-def _rebuild(shape: tuple[int, ...], boxes: I64 | None, mask: Mask | None, exact: bool) -> CellSet:
-    return CellSet._make(shape, boxes, mask, exact)
+def _rebuild(
+    shape: tuple[int, ...], boxes: I64 | None, mask: Mask | None, labels: Labels
+) -> CellSet:
+    return CellSet._make(shape, boxes, mask, labels)
 
 
 def _unite(a: I64, b: I64) -> I64:

@@ -37,7 +37,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from dslog.cells.cellset import CellSet, Target, bitmap_is_smaller
+from dslog.cells.cellset import PLAIN, CellSet, Target, bitmap_is_smaller
 from dslog.errors import SelectionError
 from dslog.types import I64
 
@@ -112,7 +112,8 @@ def _union(parts: list[CellSet], cells: list[Any], target: Target) -> CellSet:
     if cells:
         parts = [*parts, _read_list(cells, target)]
     boxes = np.concatenate([part.boxes for part in parts])
-    return CellSet.from_boxes(target.shape, boxes, exact=all(part.exact for part in parts))
+    labels = PLAIN.joined(*(part.labels for part in parts))
+    return CellSet.from_boxes(target.shape, boxes).with_labels(labels)
 
 
 def _read_row(item: Any, target: Target) -> tuple[Any, ...]:

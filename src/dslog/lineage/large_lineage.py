@@ -15,6 +15,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from dslog.cells.cellset import PLAIN, SUPERSET, Labels
 from dslog.lineage.codec import decode_factor, encode_axes, encode_factor
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage, Orientation, encode_header
@@ -103,6 +104,11 @@ class LargeLineage:
     terms: tuple[LargeTerm, ...]
     exact: bool = True
     orientation: Orientation = "backward"
+
+    @property
+    def labels(self) -> Labels:
+        """What is said of every answer that comes through it."""
+        return PLAIN if self.exact else SUPERSET
 
     @property
     def num_rows(self) -> int:

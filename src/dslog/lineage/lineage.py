@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from dslog.cells.cellset import CellSet
+from dslog.cells.cellset import PLAIN, SUPERSET, CellSet, Labels
 from dslog.errors import ShapeError
 from dslog.lineage.bitmap import apply_bitmap
 from dslog.lineage.codec import decode_terms, encode_terms, write_blob
@@ -97,6 +97,11 @@ class Lineage:
     def with_exact(self, exact: bool) -> Lineage:
         """Return the same pairs under another label."""
         return replace(self, exact=exact)
+
+    @property
+    def labels(self) -> Labels:
+        """What is said of every answer that comes through it."""
+        return PLAIN if self.exact else SUPERSET
 
     @cached_property
     def num_rows(self) -> int:
@@ -194,20 +199,20 @@ class Lineage:
             side = "output" if backward else "input"
             msg = f"the cells are of an array of shape {cells.shape}, the {side} has {asked}"
             raise ShapeError(msg)
-        exact = cells.exact and self.exact
+        labels = cells.labels.joined(self.labels)
         if not math.prod(given):
-            return CellSet.empty(given).with_exact(exact)
+            return CellSet.empty(given).with_labels(labels)
         if cells.is_whole:
             if backward not in self._images:
                 found = self._follow(cells, asked, given, backward=backward)
                 quick = math.prod(given) <= LineageCost.current().quick_cells
                 if not quick and found.is_painted:
-                    return found.with_exact(exact)  # not worth the memory
+                    return found.with_labels(labels)  # not worth the memory
                 self._images[backward] = found
-            return self._images[backward].with_exact(exact)
+            return self._images[backward].with_labels(labels)
         if not cells:
-            return CellSet.empty(given).with_exact(exact)
-        return self._follow(cells, asked, given, backward=backward).with_exact(exact)
+            return CellSet.empty(given).with_labels(labels)
+        return self._follow(cells, asked, given, backward=backward).with_labels(labels)
 
     @cached_property
     def _images(self) -> dict[bool, CellSet]:

@@ -17,7 +17,7 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from dslog.cells.cellset import CellSet
+from dslog.cells.cellset import CellSet, Labels
 from dslog.lineage.lineage import Lineage
 from dslog.query.graph import Walk
 from dslog.query.plan import Direction, Edge, Plan, Step
@@ -31,8 +31,8 @@ class Spread(Protocol):
         """The array's shape."""
 
     @property
-    def exact(self) -> bool:
-        """Whether these are exactly the cells asked for, not a superset."""
+    def labels(self) -> Labels:
+        """What is said of the cells."""
 
     @property
     def num_boxes(self) -> int:
@@ -42,8 +42,8 @@ class Spread(Protocol):
     def count(self) -> int:
         """The number of cells."""
 
-    def with_exact(self, exact: bool) -> Self:
-        """The same cells, labelled exact or superset."""
+    def with_labels(self, labels: Labels) -> Self:
+        """The same cells under other labels."""
 
     def unite(self, other: "Cells") -> "Cells":
         """The cells in either."""
@@ -105,27 +105,34 @@ class HopBoxes:
 
 def run_path(plan: Plan, cells: Cells, load: Load, *, merge: bool = True) -> CellSet:
     """Return the cells of the path's last array that ``cells`` of its first lead to."""
-    exact = all(step.exact for step in plan.steps)
     if not merge and plan.steps:
-        return _run_unmerged(plan, gather_cells(cells), load, exact=exact)
+        return _run_unmerged(plan, gather_cells(cells), load)
     for step in plan.steps:
         cells = run_step(step, cells, load)
-    found = gather_cells(cells)
-    return found.with_exact(found.exact and exact)
+    return gather_cells(cells)
 
 
-def _run_unmerged(plan: Plan, cells: CellSet, load: Load, *, exact: bool) -> CellSet:
+def _run_unmerged(plan: Plan, cells: CellSet, load: Load) -> CellSet:
     boxes, shape = cells.boxes, cells.shape
     for step in plan.steps:
         joined = join_step(step, shape, boxes, load)
         boxes, shape = np.concatenate([one.boxes for one in joined]), joined[0].shape
-    return CellSet.from_boxes(shape, boxes, exact=cells.exact and exact)
+    labels = cells.labels.joined(*(step.labels for step in plan.steps))
+    return CellSet.from_boxes(shape, boxes).with_labels(labels)
 
 
 def run_step(step: Step, cells: Cells, load: Load) -> Cells:
-    """Follow every lineage of a step and unite what they give."""
+    """Follow every lineage of a step and unite what they give, under the labels of all.
+
+    What comes through a superset is one, also when it is empty; so for the other labels.
+    """
     found = [follow_lineage(load(hop.edge), cells, hop.direction) for hop in step.hops]
-    return reduce(unite_cells, found)
+    return labelled(reduce(unite_cells, found), step)
+
+
+def labelled(cells: Cells, step: Step) -> Cells:
+    """Return cells that came through a step with its labels."""
+    return cells.with_labels(cells.labels.joined(step.labels))
 
 
 def join_step(step: Step, shape: tuple[int, ...], boxes: Boxes, load: Load) -> list[HopBoxes]:
@@ -152,7 +159,7 @@ def _join(lineage: Lineage, boxes: Boxes, direction: Direction) -> HopBoxes:
 def run_walk(walk: Walk, target: str, cells: Cells, load: Load) -> CellSet:
     """Return the cells of ``target`` that ``cells`` of the walk's source lead to, on any path."""
     found = gather_cells(_reach(walk, cells, load, _all)[target])
-    return found.with_exact(found.exact and walk.exact)
+    return found.with_labels(found.labels.joined(walk.labels))
 
 
 def reach(walk: Walk, cells: Cells, load: Load, keep: Keep | None = None) -> dict[str, CellSet]:
@@ -177,15 +184,9 @@ def _reach(walk: Walk, cells: Cells, load: Load, keep: Keep) -> dict[str, Cells]
         if has_cycle(members, walk):
             _saturate(walk, inside, reached, load, keep)
         for step in _leaving(walk, inside):
-            found = keep(step.target, _labelled(step, reached[step.source], load))
+            found = keep(step.target, run_step(step, reached[step.source], load))
             _add(reached, step.target, found)
     return reached
-
-
-def _labelled(step: Step, cells: Cells, load: Load) -> Cells:
-    """Follow a step; what comes through a superset is one, also when it is empty."""
-    found = run_step(step, cells, load)
-    return found.with_exact(found.exact and step.exact)
 
 
 def _saturate(
@@ -202,7 +203,7 @@ def _saturate(
         for step in walk.steps[name]:
             if step.target not in inside:
                 continue
-            new = gather_cells(keep(step.target, _labelled(step, cells, load)))
+            new = gather_cells(keep(step.target, run_step(step, cells, load)))
             if step.target in reached:
                 new -= gather_cells(reached[step.target])
                 if not new:
@@ -243,8 +244,8 @@ def follow_and_count(lineage: Lineage | Follower, cells: Cells, direction: Direc
     if not isinstance(cells, CellSet):
         return cells.follow(lineage, direction)
     found = _join(lineage, cells.boxes, direction)
-    exact = cells.exact and lineage.exact
-    merged = CellSet.from_boxes(found.shape, found.boxes, exact=exact)
+    labels = cells.labels.joined(lineage.labels)
+    merged = CellSet.from_boxes(found.shape, found.boxes).with_labels(labels)
     return Followed(merged, found.scanned, found.matched, found.joined, found.engine)
 
 

@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from dslog.cells.cellset import CellSet
+from dslog.cells.cellset import CellSet, Labelled, Labels
 from dslog.cells.text import aligned, counted
 from dslog.query.execute import (
     Boxes,
@@ -18,13 +18,14 @@ from dslog.query.execute import (
     follow_and_count,
     gather_cells,
     join_step,
+    labelled,
     unite_cells,
 )
 from dslog.query.plan import Plan, Step
 
 
 @dataclass(frozen=True, slots=True)
-class StepReport:
+class StepReport(Labelled):
     """One step of a query.
 
     ``rows`` are the compressed rows the step's lineages hold, ``scanned`` those the interval index
@@ -43,11 +44,11 @@ class StepReport:
     boxes_merged: int
     cells: int
     seconds: float
-    exact: bool
+    labels: Labels
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Labelled):
     """A query's path, what each step did, and how many cells it gave; ``str()`` is a table."""
 
     path: tuple[str, ...]
@@ -55,17 +56,17 @@ class Explanation:
     boxes: int
     cells: int
     seconds: float
-    exact: bool
+    labels: Labels
 
     def to_dict(self) -> dict[str, object]:
         """Return plain dicts, lists, strings and numbers, ready for JSON."""
-        return {**asdict(self), "path": list(self.path), "steps": [asdict(s) for s in self.steps]}
+        return {**_plain(self), "path": list(self.path), "steps": list(map(_plain, self.steps))}
 
     def __str__(self) -> str:
         head = (
             f"{' -> '.join(self.path)}: {counted(self.cells, 'cell')} "
             f"in {counted(self.boxes, 'box', 'boxes')}, "
-            f"{'exact' if self.exact else 'superset'}, {_milliseconds(self.seconds)}"
+            f"{self.labels}, {_milliseconds(self.seconds)}"
         )
         return "\n".join([head, *aligned([_HEADINGS, *map(_line, self.steps)], words=_WORDS)])
 
@@ -87,7 +88,7 @@ def explain_path(plan: Plan, cells: Cells, load: Load, *, merge: bool = True) ->
         work: Sequence[Followed | HopBoxes]
         if merge:
             found = [follow_and_count(load(hop.edge), cells, hop.direction) for hop in step.hops]
-            cells = reduce(unite_cells, (one.cells for one in found))
+            cells = labelled(reduce(unite_cells, (one.cells for one in found)), step)
             work = found
         else:
             here = gather_cells(cells)
@@ -95,13 +96,18 @@ def explain_path(plan: Plan, cells: Cells, load: Load, *, merge: bool = True) ->
                 step, here.shape, here.boxes if boxes is None else boxes, load
             )
             boxes = np.concatenate([one.boxes for one in joined])
-            exact = here.exact and step.exact
-            cells = CellSet.from_boxes(joined[0].shape, boxes, exact=exact)
+            cells = CellSet.from_boxes(joined[0].shape, boxes).with_labels(here.labels)
+            cells = labelled(cells, step)
         merged = cells.num_boxes if boxes is None else len(boxes)
         reports.append(_report(step, cells, merged, work, perf_counter() - begun))
     last = gather_cells(cells)
     seconds = perf_counter() - started
-    return Explanation(plan.path, tuple(reports), last.num_boxes, last.count, seconds, last.exact)
+    return Explanation(plan.path, tuple(reports), last.num_boxes, last.count, seconds, last.labels)
+
+
+def _plain(report: Explanation | StepReport) -> dict[str, object]:
+    values = asdict(report)
+    return {**values, **values.pop("labels")}
 
 
 def _report(
@@ -119,7 +125,7 @@ def _report(
         boxes_merged=boxes,
         cells=cells.count,
         seconds=seconds,
-        exact=cells.exact,
+        labels=cells.labels,
     )
 
 

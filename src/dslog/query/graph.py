@@ -10,12 +10,13 @@ place, or ``A -> B -> A``) does the walk repeat, until no new cell turns up.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dslog.cells.cellset import PLAIN, Labelled, Labels
 from dslog.errors import PathError
 from dslog.query.plan import Direction, Edges, Step, backward_hops, forward_hops
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Labelled):
     """The part of the graph that lies between two arrays, or behind one.
 
     ``components`` are in topological order, the source's first and the target's last;
@@ -28,9 +29,9 @@ class Walk:
     steps: Mapping[str, tuple[Step, ...]]
 
     @property
-    def exact(self) -> bool:
-        """Whether no lineage on any path is a superset."""
-        return all(step.exact for steps in self.steps.values() for step in steps)
+    def labels(self) -> Labels:
+        """What is said of cells that came over every path."""
+        return PLAIN.joined(*(step.labels for steps in self.steps.values() for step in steps))
 
 
 def plan_walk(source: str, target: str, direction: Direction, edges: Edges) -> Walk:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Protocol
 
+from dslog.cells.cellset import PLAIN, Labelled, Labels
 from dslog.errors import PathError
 
 
@@ -27,14 +28,14 @@ class Direction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Labelled):
     """One stored lineage: a handle to load it by, and what a planner asks before loading it."""
 
     out: str
     in_: str
     key: int
     num_rows: int
-    exact: bool
+    labels: Labels = PLAIN
 
 
 class Edges(Protocol):
@@ -59,7 +60,7 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Labelled):
     """From the cells of one array to the cells of its neighbour: the union over its hops."""
 
     source: str
@@ -72,9 +73,9 @@ class Step:
         return sum(hop.edge.num_rows for hop in self.hops)
 
     @property
-    def exact(self) -> bool:
-        """Whether no lineage of this step is a superset."""
-        return all(hop.edge.exact for hop in self.hops)
+    def labels(self) -> Labels:
+        """What is said of cells that came through this step."""
+        return PLAIN.joined(*(hop.edge.labels for hop in self.hops))
 
     @property
     def direction(self) -> str:

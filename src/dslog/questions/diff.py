@@ -8,13 +8,13 @@ second; an array that is in no pair, such as a source, for the one of the same n
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 
 import numpy as np
 
-from dslog.cells.cellset import CellSet
+from dslog.cells.cellset import PLAIN, CellSet, Labelled, Labels
 from dslog.cells.text import counted, shape_text
 from dslog.compress.encoder import recompress
 from dslog.lineage.lineage import Lineage
@@ -56,7 +56,8 @@ class LineageChange:
 
     ``cells`` are the output cells that are made of other cells than before; None when that was not
     looked up, because shapes differ or there are too many pairs to compare. ``lost`` and ``gained``
-    count pairs. ``relabelled`` is set when one is exact and the other is not.
+    count pairs. ``relabelled`` is set when one is exact and the other is not; ``predicted`` when
+    one was derived by reuse and not compared in full, so that it is the change that may be wrong.
     """
 
     out: str
@@ -65,17 +66,20 @@ class LineageChange:
     lost: int = 0
     gained: int = 0
     relabelled: bool = False
+    predicted: bool = False
 
     def __str__(self) -> str:
         text = f"lineage of {self.out} from {self.in_}: "
         if self.cells is None:
             return f"{text}too large to compare pair by pair, but stored in another form"
-        parts = []
+        parts: list[str] = []
         if self.cells:
             pairs = f"{counted(self.lost, 'pair')} lost, {self.gained:,} gained"
             parts.append(f"{cells_text(self.cells)} made of other cells ({pairs})")
         if self.relabelled:
             parts.append("exact in one run, but not in the other")
+        if self.predicted:
+            parts.append("predicted in one run or both")
         return text + ", ".join(parts)
 
 
@@ -122,6 +126,7 @@ class Changed(Outcome):
                     "lost": one.lost,
                     "gained": one.gained,
                     "relabelled": one.relabelled,
+                    "predicted": one.predicted,
                 }
                 for one in self.lineage
             ],
@@ -129,10 +134,11 @@ class Changed(Outcome):
 
 
 @dataclass(frozen=True, slots=True)
-class Diff(Outcome):
+class Diff(Outcome, Labelled):
     """Two runs compared: calls only one of them has, calls that changed, sources that changed.
 
-    ``same`` counts the calls that are the same. It is true when there is any difference.
+    ``same`` counts the calls that are the same. It is true when there is any difference. ``labels``
+    are those of all lineage that was compared; that labels alone changed to predicted is none.
     """
 
     before: str
@@ -142,6 +148,7 @@ class Diff(Outcome):
     changed: tuple[Changed, ...]
     sources: tuple[ShapeChange, ...]
     same: int
+    labels: Labels
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.added or self.changed or self.sources)
@@ -156,12 +163,14 @@ class Diff(Outcome):
             "changed": [change.to_dict() for change in self.changed],
             "sources": {one.array: [list(one.before), list(one.after)] for one in self.sources},
             "same": self.same,
+            **self.labels.to_dict(),
         }
 
     def __str__(self) -> str:
         same = counted(self.same, "operation")
         if not self:
-            return f"{self.before} and {self.after} are the same: {same}"
+            text = f"{self.before} and {self.after} are the same: {same}"
+            return f"{text}; some lineage compared is predicted" if self.predicted else text
         counts = (
             f"{len(self.changed)} changed, {len(self.removed)} removed, {len(self.added)} added"
         )
@@ -211,7 +220,7 @@ class Run:
 
     def lineage(self, call: StoredCall, out: str, in_: str) -> Lineage:
         """What a call says of a pair."""
-        parts = [self.load(edge) for edge in call.edges if (edge.out, edge.in_) == (out, in_)]
+        parts = [self.load(edge) for edge in call.edges_of(out, in_)]
         if not parts:
             return Lineage.empty(self.shapes[out], self.shapes[in_])
         return parts[0] if len(parts) == 1 else recompress(parts)
@@ -220,11 +229,12 @@ class Run:
 def diff(before: Run, after: Run) -> Diff:
     """Compare two runs."""
     partners: dict[str, str] = {}
-    changed, same = [], 0
+    changed, same, labels = [], 0, PLAIN
     pairs = list(_paired(before.calls, after.calls))
     for old, new in pairs:
         if old is None or new is None:
             continue
+        labels = labels.joined(*(edge.labels for edge in (*old.edges, *new.edges)))
         partners.update(zip(old.outputs, new.outputs, strict=True))
         change = _compare(old, new, before, after, partners)
         same += not change
@@ -238,6 +248,7 @@ def diff(before: Run, after: Run) -> Diff:
         tuple(changed),
         tuple(_source_shapes(before, after, partners)),
         same,
+        labels,
     )
 
 
@@ -302,7 +313,8 @@ def _lineages(old: StoredCall, new: StoredCall, before: Run, after: Run) -> Iter
             was = before.lineage(old, out_was, in_was)
             change = _compare_lineage(out, in_, was, after.lineage(new, out, in_))
             if change is not None:
-                yield change
+                edges = (*old.edges_of(out_was, in_was), *new.edges_of(out, in_))
+                yield replace(change, predicted=any(edge.predicted for edge in edges))
 
 
 def _compare_lineage(out: str, in_: str, was: Lineage, now: Lineage) -> LineageChange | None:

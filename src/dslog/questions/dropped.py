@@ -7,11 +7,11 @@ of its outputs was made with them. One that takes none at all (``zeros_like``) d
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dslog.cells.cellset import CellSet
+from dslog.cells.cellset import LABEL_NAMES, CellSet, Labelled, Labels
 from dslog.query.execute import Load, follow_lineage, gather_cells, reach
 from dslog.query.plan import Direction, Edge
 from dslog.questions.history import History, StoredCall
-from dslog.questions.reach import Outcome, Touched, table_text
+from dslog.questions.reach import Outcome, Touched, joined_labels, table_text
 from dslog.store.catalog import Operation
 
 
@@ -35,29 +35,27 @@ class Ending(Outcome):
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped(Outcome):
+class Dropped(Outcome, Labelled):
     """Where the lineage of a row ends.
 
     ``endings`` are the steps that dropped what they got of it, in order; ``reached`` the arrays it
     got into; ``left`` those of them of which nothing more was made: what is left of the row.
+    ``labels`` are those of all lineage on the way: a superset may hide a step that dropped it, and
+    a prediction that is wrong may name one that did not.
     """
 
-    _told = ("asked", "endings", "reached", "left", "exact")
+    _told = ("asked", "endings", "reached", "left", *LABEL_NAMES)
 
     asked: Touched
     endings: tuple[Ending, ...]
     reached: tuple[Touched, ...]
     left: tuple[str, ...]
+    labels: Labels
 
     @property
     def operation(self) -> Operation | None:
         """The first operation that dropped it, if any."""
         return self.endings[0].operation if self.endings else None
-
-    @property
-    def exact(self) -> bool:
-        """Whether no superset hides a step that dropped it."""
-        return all(touched.cells.exact for touched in self.reached)
 
     def __bool__(self) -> bool:
         return bool(self.endings)
@@ -68,7 +66,9 @@ class Dropped(Outcome):
         lines = [f"{self.asked} is dropped by" if self.endings else f"{self.asked} is not dropped"]
         lines += [f"  {ending}" for ending in self.endings]
         if self.reached:
-            lines += ["it got into", *table_text(self.reached)]
+            lines += ["it got into", *table_text(self.reached, self.labels)]
+        else:
+            lines += self.labels.notes.values()
         if self.left:
             lines.append(f"and is still in {', '.join(self.left)}")
         return "\n".join(lines)
@@ -77,7 +77,8 @@ class Dropped(Outcome):
 def dropped(array: str, cells: CellSet, history: History) -> Dropped:
     """Follow cells forward and find the steps that nothing comes out of."""
     walk = history.walk(array, Direction.FORWARD)
-    reached = {name: found for name, found in reach(walk, cells, history.load).items() if found}
+    everywhere = reach(walk, cells, history.load)
+    reached = {name: found for name, found in everywhere.items() if found}
     endings = [
         Ending(call.operation, str(call), Touched.of(name, reached[name], history), outputs)
         for call in history.calls
@@ -88,7 +89,8 @@ def dropped(array: str, cells: CellSet, history: History) -> Dropped:
         Touched.of(name, found, history) for name, found in reached.items() if name != array
     )
     left = tuple(one.array for one in touched if not walk.steps[one.array])
-    return Dropped(Touched.of(array, cells, history), tuple(endings), touched, left)
+    labels = joined_labels(everywhere.values())
+    return Dropped(Touched.of(array, cells, history), tuple(endings), touched, left, labels)
 
 
 def _outputs_without(

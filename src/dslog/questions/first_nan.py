@@ -9,14 +9,14 @@ NaN, so they are followed, but nothing begins there.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dslog.cells.cellset import CellSet
+from dslog.cells.cellset import LABEL_NAMES, CellSet, Labelled, Labels
 from dslog.cells.text import counted
 from dslog.errors import NotFoundError
 from dslog.query.execute import Cells, Load, gather_cells, has_cycle, reach, run_step
 from dslog.query.graph import Walk
 from dslog.query.plan import Direction, Hop, Step
 from dslog.questions.history import History, KeptValues
-from dslog.questions.reach import Outcome, Touched, values_text
+from dslog.questions.reach import Outcome, Touched, joined_labels, values_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ class NanOrigin(Outcome):
 
 
 @dataclass(frozen=True, slots=True)
-class FirstNan(Outcome):
+class FirstNan(Outcome, Labelled):
     """Where the NaNs of an array began: ``origins``, the earliest first; empty without NaN."""
 
-    _told = ("asked", "origins", "exact")
+    _told = ("asked", "origins", *LABEL_NAMES)
 
     asked: Touched
     origins: tuple[NanOrigin, ...]
-    exact: bool
+    labels: Labels
 
     @property
     def first(self) -> NanOrigin | None:
@@ -101,6 +101,8 @@ class FirstNan(Outcome):
         lines += [f"  {origin}" for origin in self.origins]
         if not self.exact:
             lines.append("some lineage on the way is not exact: a later origin may be hidden")
+        if self.predicted:
+            lines.append("some lineage on the way is predicted: the origin may be another")
         return "\n".join(lines)
 
 
@@ -127,7 +129,7 @@ def first_nan(array: str, history: History) -> FirstNan:
         for name, cells in sorted(begun.items(), key=lambda item: history.place(item[0]))
         if cells
     )
-    return FirstNan(asked, origins, all(cells.exact for cells in spoilt.values()))
+    return FirstNan(asked, origins, joined_labels(spoilt.values()))
 
 
 class _Missing:

@@ -35,6 +35,10 @@ class StoredCall:
     outputs: tuple[str, ...]
     edges: tuple[Edge, ...]
 
+    def edges_of(self, out: str, in_: str) -> list[Edge]:
+        """Return its lineages from one array to another."""
+        return [edge for edge in self.edges if (edge.out, edge.in_) == (out, in_)]
+
     def __str__(self) -> str:
         args = {
             name: value
@@ -145,7 +149,7 @@ class History:
 
 def _call(operation: Operation | None, infos: Sequence[LineageInfo]) -> StoredCall:
     edges = {info.body: info for info in infos} if operation is None else dict(enumerate(infos))
-    known = tuple(Edge(i.out, i.in_, i.body, i.num_rows, i.exact) for i in edges.values())
+    known = tuple(Edge(i.out, i.in_, i.body, i.num_rows, i.labels) for i in edges.values())
     if operation is None:
         return StoredCall(None, _GIVEN, {}, (infos[0].in_,), (infos[0].out,), known)
     op = operation

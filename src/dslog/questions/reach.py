@@ -4,13 +4,13 @@ Also what all questions share: cells of the arrays that were reached, as text an
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
 
-from dslog.cells.cellset import CellSet
+from dslog.cells.cellset import LABEL_NAMES, PLAIN, CellSet, Labelled, Labels
 from dslog.cells.text import aligned, box_text, counted
 from dslog.errors import NotFoundError, did_you_mean
 from dslog.query.execute import reach
@@ -69,23 +69,22 @@ class Touched:
             "array": self.array,
             "count": self.cells.count,
             "boxes": self.cells.boxes.tolist(),
-            "exact": self.cells.exact,
+            **self.cells.labels.to_dict(),
             "made_by": list(self.made_by),
             "values": _json(self.values),
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Reached(Outcome):
-    """Cells asked about and what they lead to, in order; ``answer["A"]`` are the cells of ``A``."""
+class Reached(Outcome, Labelled):
+    """Cells asked about and what they lead to, in order; ``answer["A"]`` are the cells of ``A``.
+
+    ``labels`` are those of all lineage on the way, also of that which led to no cell.
+    """
 
     asked: Touched
     arrays: tuple[Touched, ...]
-
-    @property
-    def exact(self) -> bool:
-        """Whether these are exactly the cells, not a superset."""
-        return all(touched.cells.exact for touched in self.arrays)
+    labels: Labels
 
     def __getitem__(self, array: str) -> CellSet:
         for touched in self.arrays:
@@ -138,12 +137,12 @@ def values_text(values: Sequence[object] | None) -> str:
     return f"{shown}, ..." if len(values) > _VALUES else shown
 
 
-def table_text(arrays: Sequence[Touched]) -> list[str]:
-    """Return a line per array: its cells, their values, what made it."""
+def table_text(arrays: Sequence[Touched], labels: Labels) -> list[str]:
+    """Return a line per array: its cells, their values, what made it; then what labels mean."""
     rows = [
         (
             f"  {touched.array}",
-            cells_text(touched.cells, touched.columns) + ("" if touched.cells.exact else " *"),
+            " ".join([cells_text(touched.cells, touched.columns), *touched.cells.labels.notes]),
             values_text(touched.values),
             cut_text("; ".join(touched.made_by) or "given"),
         )
@@ -152,9 +151,12 @@ def table_text(arrays: Sequence[Touched]) -> list[str]:
     headings = ("  array", "cells", "values", "made by")
     keep = [0, 1, 2, 3] if any(row[2] for row in rows) else [0, 1, 3]
     lines = aligned([[line[k] for k in keep] for line in (headings, *rows)])
-    if all(touched.cells.exact for touched in arrays):
-        return lines
-    return [*lines, "  * not exact: some lineage on the way is a superset, or an estimate"]
+    return [*lines, *(f"  {mark} {note}" for mark, note in labels.notes.items())]
+
+
+def joined_labels(cells: Iterable[CellSet]) -> Labels:
+    """Return the labels of cells of several arrays, taken together."""
+    return PLAIN.joined(*(some.labels for some in cells))
 
 
 def cut_text(text: str) -> str:
@@ -188,7 +190,7 @@ def _json(value: object) -> object:
 class Why(Reached):
     """Where cells come from: the cells of every array that made them, the nearest first."""
 
-    _told = ("asked", "arrays", "sources", "exact")
+    _told = ("asked", "arrays", "sources", *LABEL_NAMES)
 
     @property
     def sources(self) -> tuple[Touched, ...]:
@@ -203,8 +205,8 @@ class Why(Reached):
         if not self.arrays:
             made = "; ".join(self.asked.made_by)
             reason = f"{made} read nothing for it" if made else "it was given"
-            return f"why {self.asked}? No cell made it: {reason}"
-        lines = table_text([self.asked, *self.arrays])
+            return "; ".join([f"why {self.asked}? No cell made it: {reason}", *_notes(self)])
+        lines = table_text([self.asked, *self.arrays], self.labels)
         return "\n".join([f"why {self.asked}?", *lines])
 
 
@@ -212,7 +214,7 @@ class Why(Reached):
 class Impact(Reached):
     """What cells touched: the cells of every array made with them, the nearest first."""
 
-    _told = ("asked", "arrays", "ends", "exact")
+    _told = ("asked", "arrays", "ends", *LABEL_NAMES)
 
     ends: tuple[str, ...]
     """The arrays touched of which nothing more was made."""
@@ -220,30 +222,36 @@ class Impact(Reached):
     def __str__(self) -> str:
         head = f"impact of {self.asked}: "
         if not self.arrays:
-            return head + "none, no cell was made with it"
+            return "; ".join([f"{head}none, no cell was made with it", *_notes(self)])
         total = sum(touched.cells.count for touched in self.arrays)
         arrays = counted(len(self.arrays), "array")
-        lines = table_text(self.arrays)
+        lines = table_text(self.arrays, self.labels)
         return "\n".join([f"{head}{counted(total, 'cell')} of {arrays}", *lines])
 
 
 def why(array: str, cells: CellSet, history: History) -> Why:
     """Follow cells backward to the sources."""
     walk = history.walk(array, Direction.BACKWARD)
-    return Why(Touched.of(array, cells, history), _follow(walk, cells, history))
+    return Why(Touched.of(array, cells, history), *_follow(walk, cells, history))
 
 
 def impact(array: str, cells: CellSet, history: History) -> Impact:
     """Follow cells forward to everything they touched."""
     walk = history.walk(array, Direction.FORWARD)
-    touched = _follow(walk, cells, history)
+    touched, labels = _follow(walk, cells, history)
     ends = tuple(one.array for one in touched if not walk.steps[one.array])
-    return Impact(Touched.of(array, cells, history), touched, ends)
+    return Impact(Touched.of(array, cells, history), touched, labels, ends)
 
 
-def _follow(walk: Walk, cells: CellSet, history: History) -> tuple[Touched, ...]:
+def _notes(found: Reached) -> Iterable[str]:
+    return found.labels.notes.values()
+
+
+def _follow(walk: Walk, cells: CellSet, history: History) -> tuple[tuple[Touched, ...], Labels]:
     reached = reach(walk, cells, history.load)
+    labels = joined_labels(reached.values())
     again = reached.pop(walk.source) - cells  # of an array made of itself, by a cycle
     if again:
         reached[walk.source] = again
-    return tuple(Touched.of(name, found, history) for name, found in reached.items() if found)
+    arrays = tuple(Touched.of(name, found, history) for name, found in reached.items() if found)
+    return arrays, labels

@@ -34,7 +34,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dslog.cells.boxes import bounds
-from dslog.cells.cellset import CellSet
+from dslog.cells.cellset import PLAIN, CellSet, Labels
 from dslog.cells.selection import select
 from dslog.config import Config
 from dslog.errors import EngineError, SelectionError
@@ -158,7 +158,7 @@ class SparkJoins:
             SparkCost.current().unit_rows,
         )
         outcome = self._map(len(units), partial(scan_batches, job=job), scratch, shape)
-        return self._followed(outcome, shape, exact=cells.exact and large.exact)
+        return self._followed(outcome, shape, cells.labels.joined(large.labels))
 
     def share(self, lineage: Lineage, cells: Cells, direction: Direction) -> Followed:
         """Have tasks share the boxes and join them with a lineage that all of them get."""
@@ -171,7 +171,7 @@ class SparkJoins:
         scratch = Scratch(self.root)
         job = ShareJob(lineage, slices, back, plan(scratch.path))
         outcome = self._map(len(slices), partial(share_batches, job=job), scratch, shape)
-        return self._followed(outcome, shape, exact=spread.exact and lineage.exact)
+        return self._followed(outcome, shape, spread.labels.joined(lineage.labels))
 
     def exchange(
         self, large: LargeLineage, units: Sequence[Unit], cells: Cells, direction: Direction
@@ -193,13 +193,13 @@ class SparkJoins:
         meet = MeetJob(terms, asked, back, plan(scratch.path))
         number = len(units) + len(slices)
         outcome = self._shuffle(number, cut, meet, scratch, shape)
-        return self._followed(outcome, shape, exact=spread.exact and large.exact)
+        return self._followed(outcome, shape, spread.labels.joined(large.labels))
 
     def spread(self, cells: CellSet) -> SpreadCells:
         """Write cells to a file that tasks read."""
         scratch = Scratch(self.root)
         file = BoxFile.write(np.array(cells.boxes), scratch)
-        return SpreadCells(cells.shape, (file,), self, exact=cells.exact, disjoint=True)
+        return SpreadCells(cells.shape, (file,), self, cells.labels, disjoint=True)
 
     def boxes_of(self, frame: DataFrame, shape: Shape) -> Cells:
         """Read boxes from a frame with a column for each end, lower before upper."""
@@ -207,7 +207,7 @@ class SparkJoins:
         sink = self._sink(shape, math.prod(shape), cores(self.session()))(scratch.path)
         results = frame.mapInArrow(partial(box_batches, sink=sink), RESULTS)
         outcome = self._collect(results, scratch, shape)
-        return self._cells(outcome, shape, exact=True, merged=False)
+        return self._cells(outcome, shape, PLAIN, merged=False)
 
     def merge(self, cells: SpreadCells) -> Cells:
         """Merge boxes range by range; they come to the driver if few are left."""
@@ -221,25 +221,25 @@ class SparkJoins:
         sink = SinkPlan(cells.shape, False, inline, scratch.path)
         meet = MeetJob(None, cells.shape, True, sink)
         outcome = self._shuffle(len(slices), cut, meet, scratch, cells.shape)
-        return self._cells(outcome, cells.shape, exact=cells.exact, merged=True)
+        return self._cells(outcome, cells.shape, cells.labels, merged=True)
 
-    def _followed(self, outcome: _Outcome, shape: Shape, *, exact: bool) -> Followed:
-        cells = self._cells(outcome, shape, exact=exact, merged=False)
+    def _followed(self, outcome: _Outcome, shape: Shape, labels: Labels) -> Followed:
+        cells = self._cells(outcome, shape, labels, merged=False)
         return Followed(cells, outcome.scanned, outcome.matched, outcome.joined, "spark")
 
-    def _cells(self, outcome: _Outcome, shape: Shape, *, exact: bool, merged: bool) -> Cells:
+    def _cells(self, outcome: _Outcome, shape: Shape, labels: Labels, *, merged: bool) -> Cells:
         if outcome.bits is not None:
             bits = np.unpackbits(outcome.bits, count=math.prod(shape))
-            return CellSet.from_mask(bits.reshape(shape).astype(bool), exact=exact)
+            return CellSet.from_mask(bits.reshape(shape).astype(bool)).with_labels(labels)
         total = sum(map(len, outcome.boxes)) + sum(file.boxes for file in outcome.files)
         if total <= self.limits.collect_rows:
             some = [np.zeros((0, len(shape), 2), np.int64), *outcome.boxes]
             some += [np.array(map_boxes(file.path)) for file in outcome.files]
-            return CellSet.from_boxes(shape, np.concatenate(some), exact=exact)
+            return CellSet.from_boxes(shape, np.concatenate(some)).with_labels(labels)
         files = list(outcome.files)
         if outcome.boxes:
             files.append(BoxFile.write(np.concatenate(outcome.boxes), Scratch(self.root)))
-        spread = SpreadCells(shape, tuple(files), self, exact=exact, disjoint=merged)
+        spread = SpreadCells(shape, tuple(files), self, labels, disjoint=merged)
         return spread if merged else self.merge(spread)
 
     def _sink(self, shape: Shape, most: int, tasks: int) -> Callable[[Path], SinkPlan]:
@@ -355,8 +355,8 @@ class LargeFollower:
             return self.joins.exchange(self.large, self.large.units(), cells, direction)
         if not cells:
             _, shape = self.large.shapes(backward=back)
-            exact = cells.exact and self.large.exact
-            return Followed(CellSet.empty(shape).with_exact(exact), 0, 0, 0, "local")
+            labels = cells.labels.joined(self.large.labels)
+            return Followed(CellSet.empty(shape).with_labels(labels), 0, 0, 0, "local")
         units = self._units(cells, backward=back)
         rows = sum(unit.rows for unit in units)
         asked = Asked.of(cells).nbytes
@@ -396,7 +396,8 @@ class LargeFollower:
             joined += step.joined
         if found is None:
             _, shape = self.large.shapes(backward=direction is Direction.BACKWARD)
-            found = CellSet.empty(shape).with_exact(cells.exact and self.large.exact)
+            labels = cells.labels.joined(self.large.labels)
+            found = CellSet.empty(shape).with_labels(labels)
         return Followed(found, scanned, matched, joined, "local")
 
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 import numpy as np
 
 from dslog.cells.boxes import volume
-from dslog.cells.cellset import CellSet
+from dslog.cells.cellset import PLAIN, CellSet, Labelled, Labels
 from dslog.errors import EngineError
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, Followed
@@ -56,13 +56,13 @@ class BoxFile:
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadCells:
+class SpreadCells(Labelled):
     """Cells in files of boxes; ``disjoint`` says whether no two boxes overlap."""
 
     shape: Shape
     files: tuple[BoxFile, ...]
     joins: SparkJoins
-    exact: bool = True
+    labels: Labels = PLAIN
     disjoint: bool = False
 
     @property
@@ -77,17 +77,17 @@ class SpreadCells:
             return self.joins.merge(self).count
         return sum(volume(boxes) for boxes in self._read())
 
-    def with_exact(self, exact: bool) -> SpreadCells:
-        """The same cells, labelled exact or superset."""
-        return replace(self, exact=exact)
+    def with_labels(self, labels: Labels) -> SpreadCells:
+        """The same cells under other labels."""
+        return replace(self, labels=labels)
 
     def unite(self, other: Cells) -> Cells:
         """The cells in either."""
         if isinstance(other, CellSet):
             other = self.joins.spread(other)
         assert isinstance(other, SpreadCells)  # noqa: S101 (a query has one engine)
-        exact = self.exact and other.exact
-        both = replace(self, files=self.files + other.files, exact=exact, disjoint=False)
+        labels = self.labels.joined(other.labels)
+        both = replace(self, files=self.files + other.files, labels=labels, disjoint=False)
         return self.joins.merge(both)
 
     def follow(self, lineage: Lineage, direction: Direction) -> Followed:
@@ -103,7 +103,7 @@ class SpreadCells:
                 f"many for one process. Ask for fewer cells, or for an array with fewer cells"
             )
         boxes = [np.zeros((0, len(self.shape), 2), np.int64), *self._read()]
-        return CellSet.from_boxes(self.shape, np.concatenate(boxes), exact=self.exact)
+        return CellSet.from_boxes(self.shape, np.concatenate(boxes)).with_labels(self.labels)
 
     def slices(self) -> list[BoxSlice]:
         """Cut the files into what a task reads at a time."""

@@ -48,6 +48,8 @@ OPERATIONS = pa.schema(
         ("reused", pa.string()),
         ("exact", pa.bool_()),
         ("created", pa.timestamp("us", "UTC")),
+        ("predicted", pa.bool_()),
+        ("compared", pa.int64()),
     ]
 )
 LINEAGES = pa.schema(
@@ -60,6 +62,7 @@ LINEAGES = pa.schema(
         ("exact", pa.bool_()),
         ("where", pa.string()),
         ("lineage", pa.int64()),
+        ("predicted", pa.bool_()),
     ]
 )
 
@@ -90,7 +93,7 @@ def catalog_table(store: LineageStore, kind: str) -> pa.Table:
         rows = [{**row, "args": json.dumps(row["args"], sort_keys=True)} for row in rows]
         return pa.Table.from_pylist(rows, schema=OPERATIONS)
     infos = [
-        (i.out, i.in_, i.op, i.num_rows, i.nbytes, i.exact, i.where, i.body)
+        (i.out, i.in_, i.op, i.num_rows, i.nbytes, i.exact, i.where, i.body, i.predicted)
         for i in store.lineages()
     ]
     rows = [dict(zip(LINEAGES.names, info, strict=True)) for info in infos]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from dslog.cells.cellset import Labels
 from dslog.errors import NotFoundError, did_you_mean
 from dslog.query.plan import Edge
 from dslog.types import Shape
@@ -39,8 +40,9 @@ class Operation:
 
     ``args`` holds the arguments as JSON values; ``reused`` names the signature that answered in
     place of a capture (``"base_sig"``, ``"dim_sig"``, ``"gen_sig"``), or is None; ``predicted`` is
-    True when it answered for shapes or values it had not seen, and no capture was there to compare
-    with; ``exact`` is False when some lineage of the call is a superset.
+    True when it answered and was not compared with a capture in full: ``compared`` is then the
+    number of output cells that were compared, 0 without a capture, None where an old store did not
+    count them. ``exact`` is False when some lineage of the call is a superset.
     """
 
     id: int
@@ -52,6 +54,12 @@ class Operation:
     exact: bool
     created: datetime
     predicted: bool = False
+    compared: int | None = None
+
+    @property
+    def labels(self) -> Labels:
+        """What is said of every answer that comes through its lineage."""
+        return Labels(self.exact, self.predicted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,11 @@ class LineageInfo:
     where: str
     body: int
     predicted: bool = False
+
+    @property
+    def labels(self) -> Labels:
+        """What is said of every answer that comes through it."""
+        return Labels(self.exact, self.predicted)
 
 
 @dataclass(frozen=True, slots=True)

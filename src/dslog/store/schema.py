@@ -85,4 +85,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID
         """,
     ),
+    (
+        # Output cells that a reused lineage was compared on. What was reused before was compared
+        # on a few cells or none, and nobody counted: it may be wrong, and says so from now on.
+        "ALTER TABLE operations ADD COLUMN compared INTEGER",
+        "UPDATE operations SET compared = 0 WHERE predicted",
+        "UPDATE operations SET predicted = 1 WHERE reused IS NOT NULL",
+    ),
 )

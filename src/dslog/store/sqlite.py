@@ -19,6 +19,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
+from dslog.cells.cellset import PLAIN, Labels
 from dslog.errors import CorruptError, StoreError, VersionError
 from dslog.query.plan import Edge
 from dslog.store import schema
@@ -254,6 +255,13 @@ _LINEAGES = """
 """
 
 
+def _edge(out: str, in_: str, body: int, num_rows: int, exact: int, predicted: int) -> Edge:
+    """Make an edge of a body, which operations may share: one that was predicted makes it so."""
+    plain = exact and not predicted
+    labels = PLAIN if plain else Labels(bool(exact), bool(predicted))
+    return Edge(out, in_, body, num_rows, labels)
+
+
 class SqliteCatalog(Connection):
     """A :class:`~dslog.store.catalog.Catalog` in one SQLite file, or in memory (``path=None``)."""
 
@@ -278,12 +286,13 @@ class SqliteCatalog(Connection):
         """Return what ``between`` gives for every pair of these arrays."""
         rows = self.rows(
             "WITH some AS (SELECT a.id, a.name FROM json_each(?) JOIN arrays a ON a.name = value) "
-            "SELECT DISTINCT o.name, i.name, b.id, b.num_rows, b.exact FROM some o "
-            "JOIN lineages l ON l.output = o.id JOIN some i ON i.id = l.input "
-            "JOIN bodies b ON b.id = l.body ORDER BY b.id",
+            "SELECT o.name, i.name, b.id, b.num_rows, b.exact, max(coalesce(p.predicted, 0)) "
+            "FROM some o JOIN lineages l ON l.output = o.id JOIN some i ON i.id = l.input "
+            "JOIN bodies b ON b.id = l.body LEFT JOIN operations p ON p.id = l.operation "
+            "GROUP BY o.id, i.id, b.id ORDER BY b.id",
             compact(names),
         )
-        return [Edge(out, in_, body, rows, bool(exact)) for out, in_, body, rows, exact in rows]
+        return [_edge(*row) for row in rows]
 
     def shape(self, name: str) -> Shape | None:
         """Return an array's shape, or None when there is no such array."""
@@ -303,8 +312,8 @@ class SqliteCatalog(Connection):
                 "ORDER BY operation, role, position"
             )
             rows = self.rows(
-                "SELECT id, name, args, reused, exact, created, predicted FROM operations "
-                "ORDER BY id"
+                "SELECT id, name, args, reused, exact, created, predicted, compared "
+                "FROM operations ORDER BY id"
             )
         arrays: dict[tuple[int, int], list[str]] = {}
         for operation, role, name in used:
@@ -325,13 +334,14 @@ class SqliteCatalog(Connection):
     def between(self, out: str, in_: str) -> list[Edge]:
         """Return the different lineages of a pair, shared ones once, as a query plans with them."""
         rows = self.rows(
-            "SELECT DISTINCT b.id, b.num_rows, b.exact FROM lineages l "
-            "JOIN arrays o ON o.id = l.output JOIN arrays i ON i.id = l.input "
-            "JOIN bodies b ON b.id = l.body WHERE o.name = ? AND i.name = ? ORDER BY b.id",
+            "SELECT o.name, i.name, b.id, b.num_rows, b.exact, max(coalesce(p.predicted, 0)) "
+            "FROM lineages l JOIN arrays o ON o.id = l.output JOIN arrays i ON i.id = l.input "
+            "JOIN bodies b ON b.id = l.body LEFT JOIN operations p ON p.id = l.operation "
+            "WHERE o.name = ? AND i.name = ? GROUP BY b.id ORDER BY b.id",
             out,
             in_,
         )
-        return [Edge(out, in_, body, num_rows, bool(exact)) for body, num_rows, exact in rows]
+        return [_edge(*row) for row in rows]
 
     def inputs_of(self, name: str) -> list[str]:
         """Return the arrays that ``name`` has lineage from."""
@@ -403,6 +413,10 @@ class SqliteCatalog(Connection):
             "stored_lineages": "SELECT count(*) FROM bodies",
             "superset_lineages": (
                 "SELECT count(*) FROM lineages l JOIN bodies b ON b.id = l.body WHERE NOT b.exact"
+            ),
+            "predicted_lineages": (
+                "SELECT count(*) FROM lineages l JOIN operations p ON p.id = l.operation "
+                "WHERE p.predicted"
             ),
             "rows": "SELECT coalesce(sum(num_rows), 0) FROM bodies",
             "lineage_bytes": "SELECT coalesce(sum(nbytes), 0) FROM bodies",
@@ -489,7 +503,7 @@ class SqliteCatalog(Connection):
     def _operation(
         self, row: Sequence[Any], arrays: Mapping[tuple[int, int], Sequence[str]]
     ) -> Operation:
-        number, name, args, reused, exact, created, predicted = row
+        number, name, args, reused, exact, created, predicted, compared = row
         return Operation(
             id=number,
             name=name,
@@ -500,6 +514,7 @@ class SqliteCatalog(Connection):
             exact=bool(exact),
             created=_EPOCH + created * _MILLISECOND,
             predicted=bool(predicted),
+            compared=compared,
         )
 
 
@@ -516,8 +531,8 @@ class SqliteTransaction:
     def add_operation(self, operation: Operation) -> int:
         """Add an operation on known arrays and return its number; its ``id`` is ignored."""
         number = self._db.insert(
-            "INSERT INTO operations (name, args, reused, exact, created, predicted) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO operations (name, args, reused, exact, created, predicted, compared) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 operation.name,
                 compact(operation.args),
@@ -525,6 +540,7 @@ class SqliteTransaction:
                 int(operation.exact),
                 (operation.created - _EPOCH) // _MILLISECOND,
                 int(operation.predicted),
+                operation.compared,
             ),
         )
         for role, names in ((_INPUT, operation.inputs), (_OUTPUT, operation.outputs)):

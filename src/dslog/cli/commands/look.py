@@ -114,7 +114,8 @@ def stats(store: StorePath) -> Report:
         "operations": f"{count['operations']:,}, of which "
         f"{count['reused_operations']:,} reused earlier lineage",
         "lineages": f"{count['lineages']:,}, of which "
-        f"{counted(count['superset_lineages'], 'superset')}; "
+        f"{counted(count['superset_lineages'], 'superset')} and "
+        f"{count['predicted_lineages']:,} predicted; "
         f"{count['stored_lineages']:,} different ones stored",
         "compressed rows": f"{count['rows']:,}",
         "lineage": f"{size_text(count['lineage_bytes'])}, of which "
@@ -125,9 +126,7 @@ def stats(store: StorePath) -> Report:
 
 
 def _operation_data(operation: "Operation") -> dict[str, object]:
-    values = {**asdict(operation), "created": operation.created.isoformat()}
-    del values["predicted"]
-    return values
+    return {**asdict(operation), "created": operation.created.isoformat()}
 
 
 def _lineage_data(info: "LineageInfo") -> dict[str, object]:
@@ -137,7 +136,7 @@ def _lineage_data(info: "LineageInfo") -> dict[str, object]:
         "operation": info.op,
         "rows": info.num_rows,
         "bytes": info.nbytes,
-        "exact": info.exact,
+        **info.labels.to_dict(),
         "where": info.where,
     }
 
@@ -187,7 +186,7 @@ def _made_by(
             made.setdefault(name, []).append(_call_of(operation))
     for info in lineages:
         if info.op is None:
-            label = "" if info.exact else " (superset)"
+            label = f" ({info.labels})" if info.labels.notes else ""
             made.setdefault(info.out, []).append(f"lineage from {info.in_}{label}")
     return {name: "; ".join(ways) for name, ways in made.items()}
 
@@ -196,14 +195,18 @@ def _call_of(operation: "Operation") -> str:
     text = call_text(operation.name, operation.args)
     if operation.inputs:
         text += f" of {', '.join(operation.inputs)}"
-    label = "estimate" if operation.args.get("estimate") is True else "superset"
-    return text if operation.exact else f"{text} ({label})"
+    loose = "estimate" if operation.args.get("estimate") is True else "superset"
+    labels = operation.labels
+    return f"{text} ({labels.text(loose)})" if labels.notes else text
 
 
 def _operation_text(operation: "Operation") -> str:
     text = f"{_call_of(operation)}: operation {operation.id}, "
     text += f"{operation.created:%Y-%m-%d %H:%M} UTC"
-    return f"{text}, reused by {operation.reused}" if operation.reused else text
+    text += f", reused by {operation.reused}" if operation.reused else ""
+    if operation.compared is None:
+        return text
+    return f"{text}, compared on {counted(operation.compared, 'cell')}"
 
 
 def _lineage_text(lineages: Sequence["LineageInfo"], formulas: Sequence[str]) -> Iterator[Text]:
@@ -211,7 +214,7 @@ def _lineage_text(lineages: Sequence["LineageInfo"], formulas: Sequence[str]) ->
         head = Text(f"{info.out} <- {info.in_}", style="bold")
         head.append(
             f": {counted(info.num_rows, 'compressed row')}, {size_text(info.nbytes)} in the "
-            f"{info.where}, {'exact' if info.exact else 'not exact'}",
+            f"{info.where}, {info.labels.text('not exact')}",
             style="not bold",
         )
         yield head

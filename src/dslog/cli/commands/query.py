@@ -24,12 +24,12 @@ from dslog.cli.options import (
 )
 from dslog.cli.printer import Report, Told, listing, more_text
 from dslog.errors import PathError
-from dslog.query.plan import Direction
 
 if TYPE_CHECKING:
     from dslog.capture.store import Store
     from dslog.cells.cellset import CellSet
     from dslog.query.explanation import StepReport
+    from dslog.query.plan import Direction
 
 PLACE = 30
 commands = typer.Typer()
@@ -82,7 +82,7 @@ class FoundCells(Report):
             "way": self.way,
             "shape": list(self.cells.shape),
             "count": self.cells.count,
-            "exact": self.cells.exact,
+            **self.cells.labels.to_dict(),
         }
         if self.form is Format.BOXES:
             shown = self._shown(self.cells.num_boxes, every=True)
@@ -102,10 +102,10 @@ class FoundCells(Report):
         head = Text(link.join([asked, *self.path[1:]]) + shape, style="bold")
         total = counted(prod(self.cells.shape), "cell")
         head.append(f": {self.cells.count:,} of {total}, ", style="not bold")
-        if self.cells.exact:
-            return head.append("exact", style="not bold green")
-        label = "not exact: some lineage on the way is a superset, or an estimate"
-        return head.append(label, style="not bold yellow")
+        notes = self.cells.labels.notes.values()
+        return head.append(
+            "; ".join(notes) or "exact", style="not bold yellow" if notes else "not bold green"
+        )
 
     def _boxes(self) -> Iterator[RenderableType]:
         cells = self.cells
@@ -206,6 +206,8 @@ def query(  # noqa: PLR0913 (one parameter per option)
 
     Boxes are printed as --cells takes them: 0:2 means 0 and 1, and : a whole axis.
     """
+    from dslog.query.plan import Direction
+
     if backward and forward:
         raise typer.BadParameter("--backward and --forward are two questions: ask one.")
     way = Direction.BACKWARD if backward else Direction.FORWARD if forward else None
@@ -255,21 +257,23 @@ def explain(
     engines = " and ".join(dict.fromkeys(step.engine for step in whole.steps))
     head = Text(
         f"{' -> '.join(whole.path)}: {counted(whole.cells, 'cell')} in "
-        f"{counted(whole.boxes, 'box', 'boxes')}, {'exact' if whole.exact else 'not exact'}, "
+        f"{counted(whole.boxes, 'box', 'boxes')}, {whole.labels.text('not exact')}, "
         f"{whole.seconds * 1000:,.2f} ms" + (f" on {engines}" if engines else "")
     )
     steps = listing(("step", "way", *_NUMBERS), map(_row, whole.steps), numbers=_NUMBERS)
     return Told([head, steps] if whole.steps else [head], whole.to_dict())
 
 
-def _walk(store: "Store", path: list[str], cells: str, way: Direction, engine: Engine) -> "CellSet":
+def _walk(
+    store: "Store", path: list[str], cells: str, way: "Direction", engine: Engine
+) -> "CellSet":
     if len(path) != 2:
         raise PathError(
             f"--{way.value} takes two arrays, where to start and where to end, not "
             f"{len(path)}: {' '.join(path)}. It finds the arrays in between by itself."
         )
     start = _select(store, path[0], cells)
-    walk = store.backward if way is Direction.BACKWARD else store.forward
+    walk = store.backward if way == "backward" else store.forward
     return walk(path[0], start, to=path[1], engine=engine.value)
 
 
@@ -283,9 +287,10 @@ def _select(store: "Store", name: str, text: str) -> "CellSet":
 
 def _row(step: "StepReport") -> tuple[str, ...]:
     numbers = (step.rows, step.scanned, step.matched, step.boxes_joined, step.boxes_merged)
+    label = step.labels.text("not exact")
     return (
         f"{step.source} -> {step.target}",
-        step.direction if step.exact else f"{step.direction} (not exact)",
+        f"{step.direction} ({label})" if step.labels.notes else step.direction,
         *(f"{number:,}" for number in (*numbers, step.cells)),
         f"{step.seconds * 1000:,.2f}",
     )

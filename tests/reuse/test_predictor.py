@@ -22,12 +22,13 @@ def test_the_paper_s_m_is_one(call, store):
     assert states(store, "gen_sig") == []
     assert call(FLIP, 6, 5).reused is None
     assert "permanent" in states(store, "gen_sig")
-    third = call(FLIP, 9, 7)
-    assert (third.reused, third.predicted) == ("gen_sig", False)
+    third = call(FLIP, 90, 70)
+    assert (third.reused, third.predicted, third.compared) == ("gen_sig", True, 8)
     fourth = call(FLIP, 100, 70, capture=None)
-    assert (fourth.reused, fourth.predicted) == ("gen_sig", True)
-    assert [op.predicted for op in store.operations()] == [False, False, False, True]
-    assert [info.predicted for info in store.lineages()] == [False, False, False, True]
+    assert (fourth.reused, fourth.predicted, fourth.compared) == ("gen_sig", True, 0)
+    assert [op.predicted for op in store.operations()] == [False, False, True, True]
+    assert [op.compared for op in store.operations()] == [None, None, 8, 0]
+    assert [info.predicted for info in store.lineages()] == [False, False, True, True]
 
 
 def test_m_is_a_setting(monkeypatch):
@@ -54,7 +55,7 @@ def test_the_same_arrays(call, store):
     store.register_operation("flip", ins, [out], captures, op_args=FLIP.args)
     other = store.array("other", (5, 4)).name
     again = store.register_operation("flip", ins, [other], op_args=FLIP.args)
-    assert (again.reused, again.predicted) == ("base_sig", False)
+    assert (again.reused, again.predicted, again.compared) == ("base_sig", True, 0)
     assert store.load(other, ins[0])[0] == store.load(out, ins[0])[0]
 
 

@@ -1,6 +1,7 @@
 """Stores written by earlier versions open and answer: one of each format is kept in tests/data."""
 
 import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -50,3 +51,25 @@ def test_an_old_store_goes_on(store):
     total = store.track(store.values("x"), "x").sum(axis=0).named("again")
     assert store.backward("again", 2, to="x").count == 6
     assert total[0] == 150
+
+
+def test_what_was_reused_before_labels_were_counted_is_predicted(tmp_path):
+    """Format 1 did not say what was compared on a few cells only."""
+    path = tmp_path / "store"
+    with dslog.open(path) as store:
+        for n in (5, 6, 7):
+            store.array(f"a{n}", (n,))
+            store.array(f"b{n}", (n,))
+            store.register_operation(
+                "copy", [f"a{n}"], [f"b{n}"], np.c_[np.arange(n), np.arange(n)]
+            )
+        assert [op.reused for op in store.operations()] == [None, None, "gen_sig"]
+    with sqlite3.connect(path / "catalog.sqlite") as db:
+        db.execute("ALTER TABLE operations DROP COLUMN compared")
+        db.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
+    db.close()
+    with dslog.open(path) as store:
+        labels = [(op.predicted, op.compared) for op in store.operations()]
+        assert labels == [(False, None), (False, None), (True, None)]
+        assert store.prov_query(["b7", "a7"], 3).predicted
+        assert not store.prov_query(["b6", "a6"], 3).predicted

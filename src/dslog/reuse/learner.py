@@ -217,7 +217,9 @@ class Learner:
     def _learn_base(self, seen: Observation) -> None:
         key = base_key(seen.request)
         before = self.catalog.signature(BASE, key)
-        if before is not None:  # it would have answered, had a probe not shown it to be wrong
+        if before is not None and not self._same(
+            Exact.from_json(before.content).bodies, seen.bodies
+        ):  # it would have answered, had a capture not shown it to be wrong
             before = replace(before, misses=before.misses + self._missed())
         content = Exact(seen.bodies, 0, seen.seconds).to_json()
         self._put(signature(BASE, key, PERMANENT, content, before))

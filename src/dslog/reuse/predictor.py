@@ -1,35 +1,34 @@
 """Answering calls in place of captures, and learning from those that were captured.
 
 The store asks for an answer before it captures, and tells what a capture gave (``store.hooks``).
-The most specific signature goes first: the same inputs, the same shapes, the same operation. With
-a capture at hand an answer is compared on a few cells; without one it is labelled predicted.
+The most specific signature goes first: the same inputs, the same shapes, the same operation.
+
+A capture that was given in full, as an array, a table, a file or a Lineage, is compared with the
+answer in full, and wins where they differ or where that can't be told. A function is asked about a
+few cells. An answer that was compared on some cells only, or on none, is labelled predicted.
 
 ``reuse=None`` takes permanent mappings only. ``reuse=True`` is the user's word that the lineage
 depends on nothing but the signature: a tentative mapping will do, and so will the library.
 
-An answer is compared with a capture at corners and beside edges first: that is where formulas go
-wrong. A capture that fails, or that gives anything unexpected, disagrees; it is then read in full
-and says why itself.
+A function is asked about corners and cells beside edges first: that is where formulas go wrong.
+One that fails, or that gives anything unexpected, disagrees; it is then asked about every cell, and
+says why itself.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from os import PathLike
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from dslog.algebra.equal import some_cells
+from dslog.algebra.equal import some_cells, surely_same_lineage
 from dslog.cells.cellset import CellSet
 from dslog.errors import CaptureError
 from dslog.lineage.factor import join_term
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
-from dslog.relation.relation import read
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Form, Refused
 from dslog.reuse.formula import statistics
@@ -60,46 +59,50 @@ from dslog.reuse.signature import (
 )
 from dslog.reuse.skeleton import Lineages
 from dslog.store.catalog import Catalog, OperationReuse, Pair, Signature, Transaction
-from dslog.store.engines import is_frame
+from dslog.store.files import Stored
 from dslog.store.hooks import Answer, Observation, Request, Reuse
 from dslog.types import I64, Shape
 
-
-def agrees(
-    lineage: Lineage | None, capture: object, pair: Pair, count: int, rng: np.random.Generator
-) -> bool:
-    """Whether a capture gives the lineage's cells for a few output cells."""
-    if lineage is None or capture is None:
-        return lineage is None and capture is None
-    if isinstance(capture, Lineage):
-        if (capture.out_shape, capture.in_shape) != (lineage.out_shape, lineage.in_shape):
-            return False
-        if capture == lineage:
-            return True
-    cells = some_cells(pair.out.shape, count, rng)
-    try:
-        return _agrees(lineage, capture, pair, cells)
-    except Exception:  # noqa: BLE001 (whatever it is, the capture is about to be read in full)
-        return False
+Function = Callable[[Any], Iterable[Any]]
+"""A capture that gives the input cells of an output cell."""
 
 
-def _agrees(lineage: Lineage, capture: object, pair: Pair, cells: I64) -> bool:
-    expected = _boxes(lineage, cells)
-    if isinstance(capture, Lineage):
-        if capture.exact != lineage.exact:
-            return False
-        found = _boxes(capture, cells)
-        shape = pair.in_.shape
-        return all(
-            CellSet.from_boxes(shape, one) == CellSet.from_boxes(shape, two)
-            for one, two in zip(expected, found, strict=True)
-        )
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """How far a function was asked about an answer that it agrees with.
+
+    ``cells`` are output cells; ``whole`` says that these are all, and all of what it gave was seen.
+    """
+
+    cells: int
+    whole: bool
+
+
+_WHOLE = Probe(0, whole=True)  # without a function
+
+
+def probe(
+    lineage: Lineage, capture: Function, pair: Pair, count: int, rng: np.random.Generator
+) -> Probe | None:
+    """Ask a function about a few output cells; None if it does not give the lineage's cells."""
+    total = math.prod(pair.out.shape)
+    if total <= count:
+        cells = np.argwhere(np.ones(pair.out.shape, np.bool_))
+    else:
+        cells = some_cells(pair.out.shape, count, rng)
     if not len(cells):
-        return lineage.most_pairs == 0
-    return all(
-        _same_cells(boxes, answer, pair.in_.shape)
-        for boxes, answer in zip(expected, _answers(capture, pair, cells), strict=True)
-    )
+        return Probe(0, whole=True) if lineage.most_pairs == 0 else None
+    whole = len(cells) == total
+    try:
+        for boxes, (found, complete) in zip(
+            _boxes(lineage, cells), _called(capture, pair, cells), strict=True
+        ):
+            if not _same_cells(boxes, found, pair.in_.shape, complete=complete):
+                return None
+            whole &= complete
+    except Exception:  # noqa: BLE001 (whatever it is, the function is about to be asked in full)
+        return None
+    return Probe(len(cells), whole)
 
 
 def _boxes(lineage: Lineage, cells: I64) -> list[I64]:
@@ -117,9 +120,8 @@ def _boxes(lineage: Lineage, cells: I64) -> list[I64]:
     return [np.array(boxes, np.int64).reshape(len(boxes), ndim, 2) for boxes in found]
 
 
-def _same_cells(boxes: I64, answer: tuple[I64, bool], shape: Shape) -> bool:
+def _same_cells(boxes: I64, cells: I64, shape: Shape, *, complete: bool) -> bool:
     """Whether some cells, all or the first ones, are those of the boxes."""
-    cells, complete = answer
     different = set(map(tuple, cells.tolist()))
     if len(boxes) == 1:  # nearly always, and then numpy would take longer
         ranges = boxes[0].tolist()
@@ -134,20 +136,8 @@ def _same_cells(boxes: I64, answer: tuple[I64, bool], shape: Shape) -> bool:
     return inside and (not complete or len(different) == total)
 
 
-def _answers(capture: object, pair: Pair, cells: I64) -> Iterator[tuple[I64, bool]]:
-    """Give what a capture says of each cell, and whether that is all of it."""
-    if callable(capture) and not isinstance(capture, np.ndarray):
-        yield from _called(cast("Callable[[Any], Iterable[Any]]", capture), pair, cells)
-        return
-    l = len(pair.out.shape)
-    relation = read(_near(capture, cells), pair.out.shape, pair.in_.shape)
-    for cell in cells:
-        yield relation[(relation[:, :l] == cell).all(axis=1), l:], True
-
-
-def _called(
-    capture: Callable[[Any], Iterable[Any]], pair: Pair, cells: I64
-) -> Iterator[tuple[I64, bool]]:
+def _called(capture: Function, pair: Pair, cells: I64) -> Iterator[tuple[I64, bool]]:
+    """Give what a function says of each cell, and whether that is all of it."""
     ndim, most = len(pair.in_.shape), ReuseCost.current().items
     for cell in cells.tolist():
         remaining = iter(capture(tuple(cell)))
@@ -157,22 +147,6 @@ def _called(
         if array.size and array.dtype.kind not in "iu":
             raise TypeError(items)
         yield array.astype(np.int64), complete
-
-
-def _near(capture: object, cells: I64) -> Any:
-    """Return the part of a relation that has these output cells; all of it if it is in memory."""
-    tests = [[(f"b{j}", "==", index) for j, index in enumerate(cell)] for cell in cells.tolist()]
-    if isinstance(capture, str | PathLike):
-        return pq.read_table(capture, filters=tests if cells.shape[1] else None)
-    if is_frame(capture):
-        text = " OR ".join(
-            "(" + (" AND ".join(f"{name} = {index}" for name, _, index in test) or "true") + ")"
-            for test in tests
-        )
-        return cast("Any", capture).where(text).toArrow()
-    if not isinstance(capture, np.ndarray) and hasattr(capture, "__arrow_c_stream__"):
-        return pa.table(capture)
-    return capture
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +185,7 @@ class Predictor(Reuse):
             return None
         refused: list[Refusal] = []
         for found in self._candidates(request, catalog, refused):
-            if request.captures is not None and not self._is_confirmed(found, request):
-                return None
-            return replace(found, predicted=request.captures is None and found.reused != BASE)
+            return self._confirmed(found, request)
         if request.captures is None and refused:
             refused[0].count(catalog)
             raise CaptureError(
@@ -305,19 +277,36 @@ class Predictor(Reuse):
         known = self.library().get(key) if key else None
         return known and Signature(GEN, variant.key, known.state, known.content)
 
-    def _is_confirmed(self, answer: Answer, request: Request) -> bool:
-        """Whether every capture gives what the answer says, on a few cells."""
-        if request.captures is None or request.read is None:
-            return False
+    def _confirmed(self, answer: Answer, request: Request) -> Answer | None:
+        """Return an answer with what it was compared on; None when a capture is to be stored."""
+        if request.captures is None:
+            return replace(answer, compared=0)
+        probes: list[Probe] = []
         for stored, capture, pair in zip(
             answer.lineages, request.captures, request.pairs, strict=True
         ):
-            lineage = request.read(stored) if isinstance(stored, int) else stored
-            if isinstance(lineage, LargeLineage) or not agrees(
-                lineage, capture, pair, self.probes, self.rng
-            ):
-                return False
-        return True
+            known = request.read(stored) if request.read and isinstance(stored, int) else stored
+            probed = self._compared(known, capture, pair)
+            if probed is None:
+                return None
+            probes.append(probed)
+        compared = min((one.cells for one in probes if not one.whole), default=None)
+        saved = answer.saved if any(one.cells for one in probes) else 0.0
+        return replace(answer, compared=compared, saved=saved)
+
+    def _compared(self, known: Stored | None, capture: object, pair: Pair) -> Probe | None:
+        """Compare an answer's lineage with a capture; None when they differ, or may.
+
+        Lineage in part files is never compared: that takes as long as to store it, which keeps it
+        once if the parts are alike.
+        """
+        if known is None or capture is None:
+            return _WHOLE if known is None and capture is None else None
+        if not isinstance(known, Lineage) or isinstance(capture, LargeLineage):
+            return None
+        if isinstance(capture, Lineage):
+            return _WHOLE if surely_same_lineage(known, capture) else None
+        return probe(known, cast("Function", capture), pair, self.probes, self.rng)
 
 
 def apply_forms(

@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Protocol
 
 from dslog.errors import CaptureError, StoreError
+from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
 from dslog.store.catalog import ArrayInfo, Body, Catalog, Operation, Pair, Transaction
 from dslog.store.files import Files, Stored, read_body, write_body
@@ -137,7 +138,8 @@ class Commit:
             reused=answer.reused if answer else None,
             exact=all(self._is_exact(body) for body in bodies),
             created=now.replace(microsecond=now.microsecond // 1000 * 1000),
-            predicted=answer is not None and answer.predicted,
+            predicted=answer is not None and answer.compared is not None,
+            compared=answer.compared if answer else None,
         )
         operation = replace(operation, id=transaction.add_operation(operation))
         numbers: list[int | None] = []
@@ -205,10 +207,13 @@ class Registrar:
         """Store an operation with the lineage of all its pairs."""
         catalog = self.commit.catalog
         catalog.require_writable()
+        started = perf_counter()
+        request = self._with_given_read(request)
+        seconds = perf_counter() - started
         answer = self._answer(request)
         started = perf_counter()
         lineages = answer.lineages if answer else tuple(self._capture(request))
-        seconds = perf_counter() - started
+        seconds += perf_counter() - started
 
         def learn(numbers: tuple[int | None, ...], transaction: Transaction) -> None:
             seen = Observation(request, lineages, numbers, seconds)
@@ -246,9 +251,29 @@ class Registrar:
                 f"for these shapes and arguments: give capture=[...], one per (output, input) pair"
             )
         return [
-            None if capture is None else self.read_capture(capture, pair, self.commit.files, "auto")
+            self._read(capture, pair)
             for pair, capture in zip(request.pairs, request.captures, strict=True)
         ]
+
+    def _with_given_read(self, request: Request) -> Request:
+        """Read every capture that is there in full, once: it may be a stream."""
+        if request.captures is None:
+            return request
+        captures = tuple(
+            capture if _is_function(capture) else self._read(capture, pair)
+            for pair, capture in zip(request.pairs, request.captures, strict=True)
+        )
+        return replace(request, captures=captures)
+
+    def _read(self, capture: object, pair: Pair) -> Stored | None:
+        if capture is None or isinstance(capture, LargeLineage):
+            return capture
+        return self.read_capture(capture, pair, self.commit.files, "auto")
+
+
+def _is_function(capture: object) -> bool:
+    """Whether a capture has to be asked cell by cell."""
+    return callable(capture) and not hasattr(capture, "__arrow_c_stream__")
 
 
 def read_captures(

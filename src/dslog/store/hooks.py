@@ -35,9 +35,11 @@ class ReadCapture(Protocol):
 class Request:
     """A call of ``register_operation``, before anything is captured.
 
-    ``captures`` holds one entry per pair, or is None when the call gave none; ``args`` are JSON
-    values. ``contents`` has a fingerprint of each input's values, where they are known; ``read``
-    gives a stored lineage by the number of its body.
+    ``captures`` holds one entry per pair, or is None when the call gave none. What was given in
+    full has been read when reuse is asked: a Lineage or a LargeLineage; anything else is a function
+    to be asked about cells, or None for a pair without lineage. ``args`` are JSON values.
+    ``contents`` has a fingerprint of each input's values, where they are known; ``read`` gives a
+    stored lineage by the number of its body.
     """
 
     name: str
@@ -60,12 +62,13 @@ class Answer:
     """Lineage that stands in for a capture: one entry per pair, and the signature behind it.
 
     ``key`` is the signature's, whose hit is counted with the seconds it ``saved``; ``new`` is a
-    signature to be stored with the operation. ``predicted`` says that nothing was compared.
+    signature to be stored with the operation. ``compared`` is the number of output cells that a
+    capture confirmed; None when that was all of them, or none had to be: then nothing is predicted.
     """
 
     reused: str
     lineages: tuple[Stored | None, ...]
-    predicted: bool = False
+    compared: int | None = None
     key: str | None = None
     saved: float = 0.0
     new: Signature | None = None

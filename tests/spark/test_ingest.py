@@ -241,6 +241,31 @@ def test_register_operation_takes_frames(spark, store):
     assert store.backward("B", 5, to="A").indices().tolist() == [[relation[5, 1]]]
 
 
+@pytest.mark.parametrize("kind", ["frame", "path"])
+def test_frames_and_paths_that_differ_in_one_cell_are_stored(spark, store, tmp_path, kind):
+    """Three times the same, so that reuse has an answer; then one with another cell."""
+    relation, out_shape, in_shape = RELATIONS["permutation"]
+    other = relation.copy()
+    other[[300, 301], 1] = other[[301, 300], 1]
+    for k, pairs in enumerate([relation, relation, relation, other]):
+        frame = frame_of(spark, pairs, out_shape, in_shape)
+        if kind == "path":
+            frame.write.parquet(str(tmp_path / f"pairs{k}"))
+        for name, shape in ((f"p{k}", in_shape), (f"q{k}", out_shape)):
+            store.array(name, shape)
+        capture = frame if kind == "frame" else tmp_path / f"pairs{k}"
+        done = store.register_operation("shuffle", [f"p{k}"], [f"q{k}"], [capture])
+        assert not done.predicted
+        assert store.stored(f"q{k}", f"p{k}")[0].large is not None
+        np.testing.assert_array_equal(store.load(f"q{k}", f"p{k}")[0].to_relation(), pairs)
+    assert done.reused is None
+    assert store.stats()["stored_lineages"] == 2
+    (stats,) = store.reuse_stats()
+    assert stats.misses == 1
+    assert store.verify().ok
+    assert store.gc(force=True).files == 0
+
+
 def test_a_store_in_memory_takes_large_relations(spark, small_limits):
     relation, out_shape, in_shape = RELATIONS["permutation"]
     with dslog.open(":memory:") as store:

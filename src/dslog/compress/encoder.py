@@ -22,7 +22,7 @@ from dslog.errors import DslogError, ShapeError
 from dslog.lineage.factor import Factor, Term, whole
 from dslog.lineage.lineage import Lineage, Orientation
 from dslog.lineage.table import Table, concat
-from dslog.relation.relation import linear_strides, read
+from dslog.relation.relation import as_shape, linear_strides, read
 from dslog.types import I64, Shape
 
 Method = Literal["auto", "provrc", "factors", "folds"]
@@ -49,7 +49,7 @@ def compress(
     if method not in get_args(Method):
         msg = f"unknown method {method!r}: use one of {', '.join(get_args(Method))}"
         raise DslogError(msg)
-    out_shape, in_shape = tuple(out_shape), tuple(in_shape)
+    out_shape, in_shape = as_shape(out_shape), as_shape(in_shape)
     pairs = read(relation, out_shape, in_shape)
     if orientation is None:
         forward = method == "auto" and _scatters(pairs, out_shape, in_shape)

@@ -25,6 +25,7 @@ from dslog.lineage.describe import describe_terms
 from dslog.lineage.factor import Term, expand_terms, join_term, whole
 from dslog.lineage.lineage_cost import LineageCost
 from dslog.lineage.table import Table
+from dslog.relation.relation import as_shape
 from dslog.types import I64, Json, Shape
 
 Orientation = Literal["backward", "forward"]
@@ -69,7 +70,7 @@ class Lineage:
     @classmethod
     def empty(cls, out_shape: Sequence[int], in_shape: Sequence[int]) -> Lineage:
         """Make a Lineage without pairs."""
-        return cls(tuple(out_shape), tuple(in_shape), ())
+        return cls(as_shape(out_shape), as_shape(in_shape), ())
 
     @classmethod
     def of_table(
@@ -77,7 +78,7 @@ class Lineage:
     ) -> Lineage:
         """Make a Lineage of one table over all axes."""
         terms = (whole(table),) if len(table) else ()
-        return cls(tuple(out_shape), tuple(in_shape), terms, exact=exact)
+        return cls(as_shape(out_shape), as_shape(in_shape), terms, exact=exact)
 
     @classmethod
     def decode(cls, header: str | Json, blobs: Sequence[pa.Table] = ()) -> Lineage:

@@ -6,7 +6,8 @@ Input is read and checked once, here; the kernels behind rely on int64, in range
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,18 @@ from numba import njit
 
 from dslog.cells.order import strides
 from dslog.errors import RelationError
-from dslog.types import I64
+from dslog.types import I64, Shape
 
 _KEY_LIMIT = 1 << 62
+
+
+def as_shape(sizes: Iterable[Any]) -> Shape:
+    """Return a shape in Python's integers: those of numpy overflow, and JSON has none of them.
+
+    >>> as_shape([np.int64(3), 2])
+    (3, 2)
+    """
+    return tuple([operator.index(size) for size in sizes])
 
 
 def column_names(num_out: int, num_in: int) -> list[str]:

@@ -24,6 +24,7 @@ import numpy as np
 from dslog.compress.encoder import compress
 from dslog.errors import DslogError
 from dslog.lineage.lineage import Lineage
+from dslog.relation.relation import as_shape
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form
 from dslog.reuse.formula import describe_signature
@@ -148,7 +149,7 @@ def teach(
     are to be answered. The formula that is found has to explain all of them.
     """
     args = canonical_args(op_args)
-    examples = [_example(name, args, describe_call, tuple(map(tuple, one))) for one in shapes]
+    examples = [_example(name, args, describe_call, tuple(map(as_shape, one))) for one in shapes]
     forms = [form for form in generalise(examples) if form.agreeing >= 1]
     for example in examples:
         if not any(example.sizes in form.seen for form in forms):
@@ -168,7 +169,7 @@ def _example(
     name: str, args: Mapping[str, object], describe_call: Describe, inputs: tuple[Shape, ...]
 ) -> Example:
     outputs, captures = describe_call(*inputs)
-    sizes = Sizes(inputs, tuple(map(tuple, outputs)))
+    sizes = Sizes(inputs, tuple(map(as_shape, outputs)))
     pairs = [(out, inp) for out in sizes.outputs for inp in inputs]
     lineages = [
         None if capture is None else _lineage(capture, out, inp)

@@ -1,5 +1,7 @@
 """Keys of every kind: what ``x[key]`` reads and what ``x[key] = y`` overwrites."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -253,3 +255,67 @@ def test_cells_that_overlap_can_not_be_told_apart():
         x = store.track(np.arange(5.0), "A")
         y = np.lib.stride_tricks.sliding_window_view(x, 2)[1:]
         assert cell(store, y, (0, 1), "A") == [(2,)]
+
+
+slide = np.lib.stride_tricks.sliding_window_view
+RECORD = np.dtype([("a", int), ("b", int)])
+NEIGHBOURS = {
+    "columns": lambda x: (x.reshape(12, 2)[:, 0], x.reshape(12, 2)[:, 1]),
+    "halves": lambda x: (x[:12], x[12:]),
+    "overlap": lambda x: (x[:14:2], x[4::2]),
+    "reversed": lambda x: (x[::-2], x[::2]),
+    "part": lambda x: (x, x[3:20:4]),
+    "windows": lambda x: (slide(x[::2], 3)[:, 1], slide(x[1::2], 3)[2]),
+    "records": lambda x: (x.view(RECORD)["a"], x.view(RECORD)["b"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner"),
+    [
+        (kind, owner)
+        for kind, owner in itertools.product(NEIGHBOURS, ("one", "each"))
+        if (kind, owner) != ("records", "one")  # a record is from both of its fields
+    ],
+)
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.atleast_1d,
+        np.atleast_2d,
+        np.atleast_3d,
+        np.ix_,
+        lambda a, b: np.meshgrid(a, b, copy=False),
+        lambda a, b: np.broadcast_arrays(a[:, None], b),
+        lambda a, b: np.broadcast_arrays(b[:, None], a[::-1]),
+        lambda a, b: np.atleast_2d(a, a[:], b),
+    ],
+)
+def test_a_view_is_of_the_array_it_looks_at(function, kind, owner):
+    numbers = np.arange(24)
+    values = {"A": numbers}
+    with dslog.open(":memory:") as store:
+        if owner == "one":
+            arrays = NEIGHBOURS[kind](store.track(numbers, "A"))
+        else:
+            values = dict(zip("AB", NEIGHBOURS[kind](numbers), strict=True))
+            arrays = [store.track(value, name) for name, value in values.items()]
+        for result in function(*arrays):
+            for index in itertools.product(*({0, n // 2, n - 1} for n in result.shape)):
+                found = {
+                    int(value[each])
+                    for name, value in values.items()
+                    for each in cell(store, result, index, name)
+                }
+                assert found == {int(np.asarray(result)[index])}
+
+
+def test_writes_through_a_view_beside_another():
+    with dslog.open(":memory:") as store:
+        whole = store.track(np.arange(8.0).reshape(4, 2), "A")
+        other = store.track(np.arange(4.0), "B")
+        _, second = np.atleast_2d(whole[:, 0], whole[:, 1])
+        second[...] = other
+        assert cell(store, whole, (2, 1), "B") == [(2,)]
+        assert cell(store, whole, (2, 0), "B") == []
+        assert cell(store, whole, (2, 0), "A") == [(2, 0)]

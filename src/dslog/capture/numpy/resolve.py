@@ -97,7 +97,7 @@ def resolve(call: Call, *, written: bool = False) -> tuple[Lineages, Kind]:
     """
     views = None if written else _views(call)
     if views is not None:
-        return views, "rule"
+        return views
     for entry in REGISTRY.find(call.func):
         found = _try(entry.rule, call)
         if found is not None:
@@ -114,19 +114,29 @@ def superset(call: Call) -> Lineages:
     )
 
 
-def _views(call: Call) -> Lineages | None:
-    """The lineage of a call all of whose outputs look at inputs."""
+def _views(call: Call) -> tuple[Lineages, Kind] | None:
+    """The lineage of a call all of whose outputs look at inputs.
+
+    Where two inputs share memory either is right, but not for other calls of the same form: that
+    is found by the addresses, which are no more than values.
+    """
     rows = []
+    kind: Kind = "rule"
     for output in call.outputs:
         row: list[Lineage | None] = [None] * len(call.inputs)
-        for place, array in enumerate(call.inputs):
-            if output.base is not None and is_view(output, array):
-                row[place] = lineage_of_view(output, array)
+        if output.base is None:
+            return None
+        places = [k for k, array in enumerate(call.inputs) if is_view(output, array)]
+        if len(places) > 1:
+            kind = "value"
+        for place in places:
+            row[place] = lineage_of_view(output, call.inputs[place])
+            if row[place] is not None:
                 break
-        if not any(lineage is not None for lineage in row):
+        else:
             return None
         rows.append(tuple(row))
-    return tuple(rows)
+    return tuple(rows), kind
 
 
 def _try(rule: Rule, call: Call) -> Lineages | None:

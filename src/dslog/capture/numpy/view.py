@@ -21,8 +21,39 @@ from dslog.types import I64, Array, Shape
 
 
 def is_view(array: Array, parent: Array) -> bool:
-    """Whether an array looks at another's memory."""
-    return array.base is not None and bool(np.may_share_memory(array, parent))
+    """Whether every cell of an array lies on cells of another.
+
+    Bounds that overlap do not say so: the columns of a matrix lie between each other.
+    """
+    return (
+        array.base is not None
+        and bool(np.may_share_memory(array, parent))
+        and _lies_on(array, parent)
+    )
+
+
+def _lies_on(array: Array, parent: Array) -> bool:
+    if _lowest(array) < _lowest(parent) or _end(array) > _end(parent):
+        return False
+    if parent.flags.forc:
+        return True
+    if array.itemsize <= parent.itemsize and place(array, parent) is not None:
+        return True
+    unit = math.gcd(
+        array.itemsize, parent.itemsize, _first(array) - _first(parent),
+        *array.strides, *parent.strides,
+    )  # fmt: skip
+    return bool(np.isin(_addresses(array, unit), _addresses(parent, unit)).all())
+
+
+def _addresses(array: Array, unit: int) -> I64:
+    """The addresses of an array's cells, and of what is ``unit`` bytes further inside of them."""
+    found = np.full((*array.shape, array.itemsize // unit), _first(array), np.int64)
+    steps = zip(found.shape, (*array.strides, unit), strict=True)
+    for axis, (size, stride) in enumerate(steps):
+        ramp = np.arange(size, dtype=np.int64) * stride
+        found += ramp.reshape([-1 if k == axis else 1 for k in range(found.ndim)])
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +182,14 @@ def _lowest(array: Array) -> int:
     address = _first(array)
     for size, stride in zip(array.shape, array.strides, strict=True):
         address += min(0, (size - 1) * stride)
+    return address
+
+
+def _end(array: Array) -> int:
+    """The address behind an array's last byte."""
+    address = _first(array) + array.itemsize
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        address += max(0, (size - 1) * stride)
     return address
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dslog.cells.cellset import Labels
+from dslog.cells.labels import Labels
 from dslog.errors import PathError
 from dslog.query.plan import Direction, Edge, plan_path
 

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dslog.capture.capture_cost import CaptureCost
+from dslog.capture.leaks import LeakLog
 from dslog.capture.values import Keeper
 from dslog.errors import CaptureError
 from dslog.store.arguments import check_name
 from dslog.store.catalog import Catalog, find_array
-from dslog.store.commit import Commit, Draft, Named
+from dslog.store.commit import Commit, Draft, DraftLeak, Named
 from dslog.store.files import Files, Stored
 from dslog.store.hooks import Answer
 from dslog.types import Array, Shape
@@ -38,10 +39,21 @@ class Node:
     its later versions. The name is made up when somebody asks for it, at the latest when the node
     is stored, and from then on it is final. ``base`` is the name the user gave to the array it
     comes from; names of further results start with it. ``owner`` is the recorder that knows it.
-    ``brought`` is set for an array that the user named when tracking it.
+    ``brought`` is set for an array that the user named when tracking it, ``keep`` where its values
+    are kept.
     """
 
-    __slots__ = ("__weakref__", "_name", "base", "brought", "owner", "shape", "stored", "wanted")
+    __slots__ = (
+        "__weakref__",
+        "_name",
+        "base",
+        "brought",
+        "keep",
+        "owner",
+        "shape",
+        "stored",
+        "wanted",
+    )
 
     def __init__(
         self, wanted: str | tuple[Node, int], shape: Shape, base: str, owner: Recorder
@@ -50,7 +62,7 @@ class Node:
         self.shape = shape
         self.base = base
         self.owner = owner
-        self.stored = self.brought = False
+        self.stored = self.brought = self.keep = False
         self._name: str | None = None
 
     @property
@@ -110,12 +122,17 @@ class Recorder(Protocol):
         """Take note of one operation."""
         ...
 
+    def reach(self, node: Node) -> None:
+        """See to it that a node can be an input of what is recorded next."""
+        ...
+
 
 class StoreRecorder:
     """A store's side of capture: names for arrays, and steps that wait to be committed."""
 
-    def __init__(self, commit: Commit, keeper: Keeper) -> None:
+    def __init__(self, commit: Commit, keeper: Keeper, leaks: LeakLog | None = None) -> None:
         self._commit = commit
+        self.leaks = leaks or LeakLog()
         self._keeper = keeper
         self._values: dict[Node, Array] = {}
         self._lock = threading.RLock()
@@ -123,7 +140,8 @@ class StoreRecorder:
         self._last: Counter[str] = Counter()
         self._new: list[Node] = []
         self._steps: list[Step] = []
-        self._alive: list[weakref.ref[Array]] = []
+        self._left: list[DraftLeak] = []  # that a failed commit did not store
+        self._alive: list[weakref.ref[object]] = []
         self._looked = 0  # arrays alive when the dead ones were last dropped
         self.late: Callable[[], None] | None = None  # records what is computed late: frames
         self.closed = False
@@ -233,18 +251,24 @@ class StoreRecorder:
             self._steps.append(step)
             self._new.extend(node for node in step.outputs if not node.stored)
 
+    def reach(self, node: Node) -> None:
+        """Do nothing: every node of a store can be an input."""
+
     def flush(self) -> None:
         """Commit what waits, in one transaction."""
         with self._lock:
             new, steps = self._new, self._steps
-            if not new and not steps:
+            leaks = self._left + (self.leaks.drain(self) if self.leaks else [])
+            if not new and not steps and not leaks:
                 return
-            self._new, self._steps = [], []
+            self._new, self._steps, self._left = [], [], []
             try:
                 names = {node.name for node in new}
-                self._commit.operations([_draft(step) for step in steps], new, self._another_name)
+                drafts = [_draft(step) for step in steps]
+                self._commit.operations(drafts, new, self._another_name, leaks)
             except BaseException:
                 self._new, self._steps = new + self._new, steps + self._steps
+                self._left = leaks
                 raise
             for node in new:
                 node.stored = True
@@ -268,17 +292,22 @@ class StoreRecorder:
                     self.flush()
                 self.closed = True
 
+    def leak(self, way: str, nodes: Iterable[Node], *, loses: bool = True) -> None:
+        """Take note that values of nodes leave tracking."""
+        if not self.closed:
+            self.leaks.note(way, nodes, len(self._new), loses=loses)
+
     # values
 
-    def see(self, array: Array) -> None:
-        """Take note of a tracked array, for as long as the program holds it."""
+    def see(self, array: object) -> None:
+        """Take note of a tracked array or scalar, for as long as the program holds it."""
         self._alive.append(weakref.ref(array))
         if len(self._alive) > 2 * self._looked + 1000:
             self._looked = len(self.alive)
 
     @property
-    def alive(self) -> list[Array]:
-        """The tracked arrays that the program still holds."""
+    def alive(self) -> list[object]:
+        """The tracked arrays and scalars that the program still holds."""
         held = [
             (reference, array) for reference in self._alive if (array := reference()) is not None
         ]
@@ -287,6 +316,7 @@ class StoreRecorder:
 
     def keep(self, node: Node, values: Array) -> None:
         """Keep what a node holds now, once it is in the store."""
+        node.keep = True
         with self._lock:
             self._values[node] = values.copy()
 

@@ -13,8 +13,9 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
+from dslog.capture.leaks import LeakLog, Policy
 from dslog.capture.numpy.array import TrackedArray, track
-from dslog.capture.numpy.memory import held_values
+from dslog.capture.numpy.memory import Tracked, TrackedScalar, held_values, home_of
 from dslog.capture.read_capture import read_capture
 from dslog.capture.recorder import StoreRecorder
 from dslog.capture.values import Keeper, KnownValues
@@ -57,7 +58,15 @@ class Store(LineageStore):
     for anything else, when the store is closed, and at the latest when the program ends.
     """
 
-    def __init__(self, path: str | PathLike[str], mode: str = "a", *, spark: object = None) -> None:
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        mode: str = "a",
+        *,
+        spark: object = None,
+        leaks: Policy = "warn",
+    ) -> None:
+        log = LeakLog(leaks)
         config = Config.from_environment()
         reuse = Predictor(
             config.reuse_after, config.reuse_probes, numpy_library, on_values=depends_on_values
@@ -65,7 +74,7 @@ class Store(LineageStore):
         super().__init__(path, mode, read_capture=read_capture, reuse=reuse, spark=spark)
         values = self._path / VALUES if self._path else None
         self._keeper = Keeper(values)
-        self.recorder = StoreRecorder(self._registrar.commit, self._keeper)
+        self.recorder = StoreRecorder(self._registrar.commit, self._keeper, log)
         self._frames: Tracker | None = None
         self._rescue = weakref.finalize(self, self.recorder.close)
 
@@ -104,6 +113,16 @@ class Store(LineageStore):
             self._frames = Tracker(self.recorder, self._path / VALUES if self._path else None)
             self.recorder.late = self._frames.flush
         return track_frame(self._frames, frame, name, keep_values=keep_values)
+
+    def name_of(self, value: object) -> str | None:
+        """Return the name of an array or number in this store; None if it is not tracked here."""
+        if not isinstance(value, Tracked | TrackedScalar) or home_of(value) is not self.recorder:
+            return None
+        return value.name  # type: ignore[union-attr]
+
+    def name(self, value: Any, name: str) -> Any:
+        """Give a tracked array or number a name in this store and return it."""
+        return value.named(name)
 
     def values(self, name: str) -> Array:
         """Return the values of an array that was tracked with ``keep_values``."""
@@ -218,12 +237,17 @@ class Store(LineageStore):
 
 
 def open_store(
-    path: str | PathLike[str], mode: Literal["a", "r"] = "a", *, spark: object = None
+    path: str | PathLike[str],
+    mode: Literal["a", "r"] = "a",
+    *,
+    spark: object = None,
+    leaks: Policy = "warn",
 ) -> Store:
     """Open the store in a directory, or make one there.
 
     ``":memory:"`` gives a throw-away store. Mode ``"r"`` only reads, and so does ``"a"`` where the
     directory can't be written. ``spark`` is a session, or settings for one, for the steps that run
-    on Spark.
+    on Spark. ``leaks`` says what happens where values leave a tracked array: ``"warn"`` tells once
+    per place, ``"error"`` raises a LeakError, ``"ignore"`` only notes it, as the others do too.
     """
-    return Store(path, mode, spark=spark)
+    return Store(path, mode, spark=spark, leaks=leaks)

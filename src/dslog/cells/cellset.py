@@ -1,15 +1,10 @@
-"""A set of cells of one array, what it says of itself, and what can be wrong with an index into it.
-
-What an answer says of itself besides its cells are its labels. Everything that has labels, lineage
-and cells alike, carries them as one value. Another label is a field of ``Labels``, a word in some
-of its methods, and a property of ``Labelled``.
-"""
+"""A set of cells of one array, and what can be wrong with an index into it."""
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +12,7 @@ import pyarrow as pa
 
 from dslog.cells import kernels
 from dslog.cells.boxes import drop_empty, paint, sort_boxes, unpaint, volume
+from dslog.cells.labels import PLAIN, SUPERSET, Labelled, Labels
 from dslog.cells.linear import list_cells
 from dslog.cells.overlap import intersect, normalise, subtract
 from dslog.cells.text import counted
@@ -103,83 +99,6 @@ def _short(value: object, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """``exact``: no superset is behind it. ``predicted``: something behind it was derived.
-
-    What was derived from earlier calls, instead of captured, and not compared with a capture in
-    full may be wrong in cells that nobody looked at.
-
-    >>> print(Labels(), Labels(exact=False).joined(Labels(predicted=True)), sep="; ")
-    exact; superset, predicted
-    """
-
-    exact: bool = True
-    predicted: bool = False
-
-    def joined(self, *others: "Labels") -> "Labels":
-        """The labels of what was made of all of these."""
-        labels = self
-        for other in others:
-            if labels is PLAIN:
-                labels = other
-            elif other is not PLAIN and other is not labels:
-                exact = labels.exact and other.exact
-                labels = Labels(exact, labels.predicted or other.predicted)
-        return labels
-
-    def to_dict(self) -> dict[str, bool]:
-        """Return the labels by name, ready for JSON."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        return self.text("superset")
-
-    def text(self, loose: str) -> str:
-        """Return the labels in words; ``loose`` is the one for what is not exact."""
-        return ("exact" if self.exact else loose) + (", predicted" if self.predicted else "")
-
-    @property
-    def notes(self) -> dict[str, str]:
-        """What a person should know, each after a mark that may stand in a table."""
-        found = {}
-        if not self.exact:
-            found["*"] = "not exact: some lineage on the way is a superset, or an estimate"
-        if self.predicted:
-            found["~"] = (
-                "predicted: some lineage on the way was derived from earlier calls, "
-                "and not compared in full"
-            )
-        return found
-
-
-PLAIN = Labels()
-"""Exact and not predicted; most are."""
-SUPERSET = Labels(exact=False)
-LABEL_NAMES = tuple(field.name for field in fields(Labels))
-
-
-class _HasLabels(Protocol):
-    @property
-    def labels(self) -> Labels: ...
-
-
-class Labelled:
-    """Something with ``labels``, each of which can be asked for by its name."""
-
-    __slots__ = ()
-
-    @property
-    def exact(self: _HasLabels) -> bool:
-        """Whether this is exactly what was asked for, not a superset."""
-        return self.labels.exact
-
-    @property
-    def predicted(self: _HasLabels) -> bool:
-        """Whether lineage behind this was derived by reuse and not compared in full."""
-        return self.labels.predicted
-
-
 class CellSet(Labelled):
     """An immutable set of cells of an array of `shape`: disjoint boxes, or a bitmap if smaller.
 
@@ -188,6 +107,8 @@ class CellSet(Labelled):
     whether these are exactly the cells asked for, or a superset, because lineage on the way was
     one; a combination is exact if both sides are. `predicted` says whether lineage on the way was
     derived by reuse and not compared in full; a combination is predicted if either side is.
+    `complete` says that no cell can be missing; where values left tracking on the way, at one of
+    `leaks`, it is False, and so is `exact`; a combination is complete if both sides are.
     Equality compares cells, not labels.
 
     >>> a = CellSet.from_boxes((3, 2), np.array([[[0, 1], [0, 1]]]))
@@ -304,7 +225,7 @@ class CellSet(Labelled):
 
     def with_exact(self, exact: bool) -> Self:
         """The same cells, labelled exact or superset."""
-        return self.with_labels(replace(self._labels, exact=exact))
+        return self.with_labels(self._labels.with_exact(exact))
 
     def with_labels(self, labels: Labels) -> Self:
         """The same cells under other labels."""
@@ -329,7 +250,7 @@ class CellSet(Labelled):
 
     @property
     def labels(self) -> Labels:
-        """What is said of the cells: whether they are exact, and whether predicted."""
+        """What is said of the cells: whether they are exact, predicted, complete."""
         return self._labels
 
     @property

@@ -17,7 +17,8 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from dslog.cells.cellset import PLAIN, SUPERSET, CellSet, Labels
+from dslog.cells.cellset import CellSet
+from dslog.cells.labels import PLAIN, SUPERSET, Labels
 from dslog.errors import ShapeError
 from dslog.lineage.bitmap import apply_bitmap
 from dslog.lineage.codec import decode_terms, encode_terms, write_blob

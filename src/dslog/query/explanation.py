@@ -7,7 +7,8 @@ from time import perf_counter
 
 import numpy as np
 
-from dslog.cells.cellset import CellSet, Labelled, Labels
+from dslog.cells.cellset import CellSet
+from dslog.cells.labels import Labelled, Labels
 from dslog.cells.text import aligned, counted
 from dslog.query.execute import (
     Boxes,
@@ -107,7 +108,8 @@ def explain_path(plan: Plan, cells: Cells, load: Load, *, merge: bool = True) ->
 
 def _plain(report: Explanation | StepReport) -> dict[str, object]:
     values = asdict(report)
-    return {**values, **values.pop("labels")}
+    del values["labels"]
+    return {**values, **report.labels.to_dict()}
 
 
 def _report(

@@ -10,7 +10,7 @@ place, or ``A -> B -> A``) does the walk repeat, until no new cell turns up.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dslog.cells.cellset import PLAIN, Labelled, Labels
+from dslog.cells.labels import PLAIN, Labelled, Labels
 from dslog.errors import PathError
 from dslog.query.plan import Direction, Edges, Step, backward_hops, forward_hops
 
@@ -34,8 +34,8 @@ class Walk(Labelled):
         return PLAIN.joined(*(step.labels for steps in self.steps.values() for step in steps))
 
 
-def plan_walk(source: str, target: str, direction: Direction, edges: Edges) -> Walk:
-    """Plan every path from ``source`` to ``target``; none at all is a PathError.
+def plan_walk(source: str, target: str, direction: Direction, edges: Edges) -> Walk | None:
+    """Plan every path from ``source`` to ``target``; without any, return None.
 
     The path of length zero counts: from an array to itself the query's own cells are part of the
     result, as they are for a path that names one array.
@@ -45,7 +45,7 @@ def plan_walk(source: str, target: str, direction: Direction, edges: Edges) -> W
     homeward = edges.outputs_of if back else edges.inputs_of
     ahead = _reachable(source, onward)
     if target not in ahead:
-        raise PathError(_no_path(source, target, direction, ahead))
+        return None
     between = _reachable(target, homeward, within=ahead)
     arcs = {
         name: tuple(after for after in ahead[name] if after in between)
@@ -53,6 +53,16 @@ def plan_walk(source: str, target: str, direction: Direction, edges: Edges) -> W
         if name in between
     }
     return Walk(source, target, tuple(components(arcs)), _steps(arcs, direction, edges))
+
+
+def check_direction(source: str, target: str, direction: Direction, edges: Edges) -> None:
+    """Raise a PathError if there are paths from ``source`` to ``target`` the other way."""
+    back = direction is Direction.BACKWARD
+    ahead, behind = edges.inputs_of, edges.outputs_of
+    if not back:
+        ahead, behind = behind, ahead
+    if target in _reachable(source, behind):
+        raise PathError(_no_path(source, target, direction, _reachable(source, ahead)))
 
 
 def plan_reach(source: str, direction: Direction, edges: Edges) -> Walk:
@@ -163,5 +173,5 @@ def _no_path(source: str, target: str, direction: Direction, ahead: Mapping[str,
     other = Direction.FORWARD if direction is Direction.BACKWARD else Direction.BACKWARD
     return (
         f"no path {direction} from {source!r} to {target!r}; {direction} from {source!r} leads to "
-        f"{where}. If {target!r} lies the other way, use {other}"
+        f"{where}. {target!r} lies the other way: use {other}"
     )

@@ -8,13 +8,13 @@ made from ``A`` and later ``A`` from ``B``) the step gives the union of both. A 
 to itself, which has both readings for the same lineage, is a backward step.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Protocol
 
-from dslog.cells.cellset import PLAIN, Labelled, Labels
+from dslog.cells.labels import PLAIN, Labelled, Labels, Leak, leaky
 from dslog.errors import PathError
 
 
@@ -38,11 +38,21 @@ class Edge(Labelled):
     labels: Labels = PLAIN
 
 
+NOTHING = 0
+"""The key of an edge without lineage; stored ones have other keys."""
+
+
 class Edges(Protocol):
     """The operation graph: arrays are its nodes, stored lineages its edges."""
 
     def between(self, out: str, in_: str) -> Sequence[Edge]:
         """Return every lineage stored for this (output, input) pair."""
+
+    def without_lineage(self, out: str, in_: str) -> Sequence[Edge]:
+        """Return an edge without lineage if some operation took ``in_`` and gave ``out``.
+
+        Without lineage beside it, it says that nothing of ``in_`` got into ``out`` there.
+        """
 
     def inputs_of(self, name: str) -> Sequence[str]:
         """Return the arrays that ``name`` was made from."""
@@ -59,13 +69,20 @@ class Hop:
     direction: Direction
 
 
+Hops = tuple[Hop, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Step(Labelled):
-    """From the cells of one array to the cells of its neighbour: the union over its hops."""
+    """From the cells of one array to the cells of its neighbour: the union over its hops.
+
+    ``lost`` are the leaks that may have taken values past the lineage on the way to ``target``.
+    """
 
     source: str
     target: str
-    hops: tuple[Hop, ...]
+    hops: Hops
+    lost: tuple[Leak, ...] = ()
 
     @property
     def num_rows(self) -> int:
@@ -75,7 +92,7 @@ class Step(Labelled):
     @property
     def labels(self) -> Labels:
         """What is said of cells that came through this step."""
-        return PLAIN.joined(*(hop.edge.labels for hop in self.hops))
+        return leaky(self.lost).joined(*(hop.edge.labels for hop in self.hops))
 
     @property
     def direction(self) -> str:
@@ -93,7 +110,10 @@ class Plan:
 
 
 def plan_path(path: Sequence[str], edges: Edges) -> Plan:
-    """Plan the steps along ``path``; a pair of neighbours without lineage is a PathError."""
+    """Plan the steps along ``path``; a pair of neighbours without lineage is a PathError.
+
+    Where an operation took the one and gave the other, the step leads to no cell.
+    """
     names = check_path(path)
     steps = tuple(_step(names, at, pair, edges) for at, pair in enumerate(pairwise(names)))
     return Plan(names, steps)
@@ -114,12 +134,38 @@ def check_path(path: Sequence[str]) -> tuple[str, ...]:
 
 def _step(path: tuple[str, ...], at: int, pair: tuple[str, str], edges: Edges) -> Step:
     source, target = pair
-    hops = backward_hops(source, target, edges)
-    if source != target:
-        hops += forward_hops(source, target, edges)
+    hops = _hops(source, target, edges.between) or _hops(source, target, edges.without_lineage)
     if not hops:
         raise PathError(_no_lineage(path, at, source, target, edges))
     return Step(source, target, hops)
+
+
+def _hops(source: str, target: str, between: Callable[[str, str], Sequence[Edge]]) -> Hops:
+    hops = tuple(Hop(edge, Direction.BACKWARD) for edge in between(source, target))
+    if source != target:
+        hops += tuple(Hop(edge, Direction.FORWARD) for edge in between(target, source))
+    return hops
+
+
+def with_leaks(plan: Plan, between: Callable[[str, str], Sequence[Leak]]) -> Plan:
+    """Return a plan whose steps know what may be missing from the cells they lead to.
+
+    ``between`` gives the leaks from an earlier array to a later one. Steps in one direction make a
+    run, and values may have got past the lineage of one step, or of all steps of the run so far.
+    """
+    steps = []
+    starts: dict[Direction, str] = {}  # where the runs that end here began
+    for step in plan.steps:
+        ways = {hop.direction for hop in step.hops}
+        starts = {way: starts.get(way, step.source) for way in Direction if way in ways}
+        lost: dict[Leak, None] = {}
+        for way, start in starts.items():
+            for name in dict.fromkeys((step.source, start)):
+                back = way is Direction.BACKWARD
+                pair = (step.target, name) if back else (name, step.target)
+                lost |= dict.fromkeys(between(*pair))
+        steps.append(replace(step, lost=tuple(lost)))
+    return Plan(plan.path, tuple(steps))
 
 
 def _no_lineage(path: tuple[str, ...], at: int, source: str, target: str, edges: Edges) -> str:
@@ -134,11 +180,11 @@ def _no_lineage(path: tuple[str, ...], at: int, source: str, target: str, edges:
     )
 
 
-def backward_hops(out: str, in_: str, edges: Edges) -> tuple[Hop, ...]:
+def backward_hops(out: str, in_: str, edges: Edges) -> Hops:
     """Every lineage from ``out`` to ``in_``, followed backward."""
     return tuple(Hop(edge, Direction.BACKWARD) for edge in edges.between(out, in_))
 
 
-def forward_hops(in_: str, out: str, edges: Edges) -> tuple[Hop, ...]:
+def forward_hops(in_: str, out: str, edges: Edges) -> Hops:
     """Every lineage from ``out`` to ``in_``, followed forward."""
     return tuple(Hop(edge, Direction.FORWARD) for edge in edges.between(out, in_))

@@ -14,7 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dslog.cells.cellset import PLAIN, CellSet, Labelled, Labels
+from dslog.cells.cellset import CellSet
+from dslog.cells.labels import PLAIN, Labelled, Labels
 from dslog.cells.text import counted, shape_text
 from dslog.compress.encoder import recompress
 from dslog.lineage.lineage import Lineage

@@ -7,11 +7,12 @@ of its outputs was made with them. One that takes none at all (``zeros_like``) d
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dslog.cells.cellset import LABEL_NAMES, CellSet, Labelled, Labels
+from dslog.cells.cellset import CellSet
+from dslog.cells.labels import LABEL_NAMES, Labelled, Labels
 from dslog.query.execute import Load, follow_lineage, gather_cells, reach
 from dslog.query.plan import Direction, Edge
 from dslog.questions.history import History, StoredCall
-from dslog.questions.reach import Outcome, Touched, joined_labels, table_text
+from dslog.questions.reach import Outcome, Touched, table_text
 from dslog.store.catalog import Operation
 
 
@@ -77,7 +78,9 @@ class Dropped(Outcome, Labelled):
 def dropped(array: str, cells: CellSet, history: History) -> Dropped:
     """Follow cells forward and find the steps that nothing comes out of."""
     walk = history.walk(array, Direction.FORWARD)
-    everywhere = reach(walk, cells, history.load)
+    everywhere, labels = history.labelled(
+        reach(walk, cells, history.load), array, Direction.FORWARD
+    )
     reached = {name: found for name, found in everywhere.items() if found}
     endings = [
         Ending(call.operation, str(call), Touched.of(name, reached[name], history), outputs)
@@ -89,7 +92,6 @@ def dropped(array: str, cells: CellSet, history: History) -> Dropped:
         Touched.of(name, found, history) for name, found in reached.items() if name != array
     )
     left = tuple(one.array for one in touched if not walk.steps[one.array])
-    labels = joined_labels(everywhere.values())
     return Dropped(Touched.of(array, cells, history), tuple(endings), touched, left, labels)
 
 

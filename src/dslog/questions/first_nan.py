@@ -9,14 +9,15 @@ NaN, so they are followed, but nothing begins there.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dslog.cells.cellset import LABEL_NAMES, CellSet, Labelled, Labels
+from dslog.cells.cellset import CellSet
+from dslog.cells.labels import LABEL_NAMES, Labelled, Labels
 from dslog.cells.text import counted
 from dslog.errors import NotFoundError
 from dslog.query.execute import Cells, Load, gather_cells, has_cycle, reach, run_step
 from dslog.query.graph import Walk
 from dslog.query.plan import Direction, Hop, Step
 from dslog.questions.history import History, KeptValues
-from dslog.questions.reach import Outcome, Touched, joined_labels, values_text
+from dslog.questions.reach import Outcome, Touched, values_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +100,12 @@ class FirstNan(Outcome, Labelled):
             return f"no cell of {self.asked.array} is NaN"
         lines = [f"{self.asked.array} has {counted(self.asked.cells.count, 'NaN')}, which began in"]
         lines += [f"  {origin}" for origin in self.origins]
-        if not self.exact:
+        if self.labels.loose:
             lines.append("some lineage on the way is not exact: a later origin may be hidden")
         if self.predicted:
             lines.append("some lineage on the way is predicted: the origin may be another")
+        if not self.complete:
+            lines.append(f"values left tracking at {self.leaks[0].place}: they may be an origin")
         return "\n".join(lines)
 
 
@@ -129,7 +132,8 @@ def first_nan(array: str, history: History) -> FirstNan:
         for name, cells in sorted(begun.items(), key=lambda item: history.place(item[0]))
         if cells
     )
-    return FirstNan(asked, origins, joined_labels(spoilt.values()))
+    _, labels = history.labelled(spoilt, array, Direction.BACKWARD)
+    return FirstNan(asked, origins, labels)
 
 
 class _Missing:

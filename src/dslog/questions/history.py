@@ -3,19 +3,21 @@
 Values of arrays, which the store itself does not keep, are known where somebody keeps them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from dslog.cells.cellset import CellSet
+from dslog.cells.labels import PLAIN, Labels, Leak, leaky
 from dslog.cells.selection import parse_cells, select
 from dslog.errors import SelectionError, did_you_mean
 from dslog.query.execute import Load
-from dslog.query.graph import Walk, plan_reach
+from dslog.query.graph import Walk, components, plan_reach
 from dslog.query.plan import Direction, Edge
 from dslog.store.arguments import call_text
 from dslog.store.catalog import ArrayInfo, Catalog, LineageInfo, Operation, find_array
@@ -88,10 +90,38 @@ class History:
         found += [_call(operation, []) for operation in reversed(waiting)]
         return tuple(found)
 
+    @cached_property
+    def _losses(self) -> "_Losses | None":
+        """What values left tracking by, or None where none did."""
+        with self.catalog.snapshot():
+            if not self.catalog.has_losses():
+                return None
+            marked, numbers = self.catalog.marked_leaks(), self.catalog.array_numbers()
+            edges = [edge for call in self.calls for edge in call.edges]
+        return _Losses(marked, numbers, _ahead(marked, numbers, edges))
+
+    def labelled(
+        self, reached: Mapping[str, CellSet], asked: str, direction: Direction
+    ) -> tuple[dict[str, CellSet], Labels]:
+        """Return cells that ``asked`` led to with what may be missing from them, and from all.
+
+        From all together also what is missing of arrays that no lineage leads to.
+        """
+        labels = PLAIN.joined(*(cells.labels for cells in reached.values()))
+        losses, back = self._losses, direction is Direction.BACKWARD
+        if losses is None:
+            return dict(reached), labels
+        found = {}
+        for name, cells in reached.items():
+            lost = losses.between(name, asked) if back else losses.between(asked, name)
+            found[name] = cells.with_labels(cells.labels.joined(leaky(lost)))
+        lost = losses.between(None, asked) if back else losses.between(asked, None)
+        return found, labels.joined(leaky(lost))
+
     def walk(self, array: str, direction: Direction) -> Walk:
         """Plan every path that leaves an array; no call is missing from it that ``calls`` has."""
         with self.catalog.snapshot():
-            _ = self.calls
+            _ = self.calls, self._losses
             return plan_reach(array, direction, self.catalog)
 
     @cached_property
@@ -145,6 +175,42 @@ class History:
         if several and isinstance(row, int) and not isinstance(row, bool):
             return self.cells(array, (row, ...))
         return self.cells(array, row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Losses:
+    """Leaks that make answers incomplete, and for each array those ahead of it, as bits."""
+
+    marked: Sequence[tuple[Leak, int]]
+    numbers: Mapping[str, int]
+    ahead: Mapping[str, int]
+
+    def between(self, source: str | None, target: str | None) -> Iterator[Leak]:
+        """The leaks from an earlier array to a later one; None is any."""
+        if source == target:
+            return
+        bits = -1 if source is None else self.ahead[source]
+        number = max(self.numbers.values()) if target is None else self.numbers[target]
+        for place, (leak, mark) in enumerate(self.marked):
+            if bits >> place & 1 and mark < number:
+                yield leak
+
+
+def _ahead(
+    marked: Sequence[tuple[Leak, int]], names: Iterable[str], edges: Iterable[Edge]
+) -> dict[str, int]:
+    """For each array, the leaks of it and of all that was made of it, as bits."""
+    arcs: dict[str, list[str]] = {name: [] for name in names}
+    for edge in edges:
+        arcs[edge.in_].append(edge.out)
+    found = dict.fromkeys(arcs, 0)
+    for place, (leak, _) in enumerate(marked):
+        found[leak.array] |= 1 << place
+    for members in reversed(components(arcs)):
+        inside = {*members, *(after for name in members for after in arcs[name])}
+        bits = reduce(or_, (found[name] for name in inside))
+        found |= dict.fromkeys(members, bits)
+    return found
 
 
 def _call(operation: Operation | None, infos: Sequence[LineageInfo]) -> StoredCall:

@@ -5,12 +5,13 @@ Also what all questions share: cells of the arrays that were reached, as text an
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
 
-from dslog.cells.cellset import LABEL_NAMES, PLAIN, CellSet, Labelled, Labels
+from dslog.cells.cellset import CellSet
+from dslog.cells.labels import LABEL_NAMES, Labelled, Labels, Leak
 from dslog.cells.text import aligned, box_text, counted
 from dslog.errors import NotFoundError, did_you_mean
 from dslog.query.execute import reach
@@ -79,7 +80,8 @@ class Touched:
 class Reached(Outcome, Labelled):
     """Cells asked about and what they lead to, in order; ``answer["A"]`` are the cells of ``A``.
 
-    ``labels`` are those of all lineage on the way, also of that which led to no cell.
+    ``labels`` are those of all lineage on the way, also of that which led to no cell, and of all
+    leaks that may have taken values from or to arrays that no lineage leads to.
     """
 
     asked: Touched
@@ -154,11 +156,6 @@ def table_text(arrays: Sequence[Touched], labels: Labels) -> list[str]:
     return [*lines, *(f"  {mark} {note}" for mark, note in labels.notes.items())]
 
 
-def joined_labels(cells: Iterable[CellSet]) -> Labels:
-    """Return the labels of cells of several arrays, taken together."""
-    return PLAIN.joined(*(some.labels for some in cells))
-
-
 def cut_text(text: str) -> str:
     """Return a text that fits a line."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
@@ -175,6 +172,8 @@ def _value(value: object) -> str:
 def _json(value: object) -> object:
     if isinstance(value, Outcome | Touched):
         return value.to_dict()
+    if isinstance(value, Leak):
+        return asdict(value)
     if isinstance(value, tuple):
         return [_json(item) for item in value]
     if isinstance(value, Operation):
@@ -232,13 +231,14 @@ class Impact(Reached):
 def why(array: str, cells: CellSet, history: History) -> Why:
     """Follow cells backward to the sources."""
     walk = history.walk(array, Direction.BACKWARD)
-    return Why(Touched.of(array, cells, history), *_follow(walk, cells, history))
+    found = _follow(walk, cells, history, Direction.BACKWARD)
+    return Why(Touched.of(array, cells, history), *found)
 
 
 def impact(array: str, cells: CellSet, history: History) -> Impact:
     """Follow cells forward to everything they touched."""
     walk = history.walk(array, Direction.FORWARD)
-    touched, labels = _follow(walk, cells, history)
+    touched, labels = _follow(walk, cells, history, Direction.FORWARD)
     ends = tuple(one.array for one in touched if not walk.steps[one.array])
     return Impact(Touched.of(array, cells, history), touched, labels, ends)
 
@@ -247,9 +247,11 @@ def _notes(found: Reached) -> Iterable[str]:
     return found.labels.notes.values()
 
 
-def _follow(walk: Walk, cells: CellSet, history: History) -> tuple[tuple[Touched, ...], Labels]:
+def _follow(
+    walk: Walk, cells: CellSet, history: History, direction: Direction
+) -> tuple[tuple[Touched, ...], Labels]:
     reached = reach(walk, cells, history.load)
-    labels = joined_labels(reached.values())
+    reached, labels = history.labelled(reached, walk.source, direction)
     again = reached.pop(walk.source) - cells  # of an array made of itself, by a cycle
     if again:
         reached[walk.source] = again

@@ -34,7 +34,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dslog.cells.boxes import bounds
-from dslog.cells.cellset import PLAIN, CellSet, Labels
+from dslog.cells.cellset import CellSet
+from dslog.cells.labels import PLAIN, Labels
 from dslog.cells.selection import select
 from dslog.config import Config
 from dslog.errors import EngineError, SelectionError

@@ -14,7 +14,8 @@ from uuid import uuid4
 import numpy as np
 
 from dslog.cells.boxes import volume
-from dslog.cells.cellset import PLAIN, CellSet, Labelled, Labels
+from dslog.cells.cellset import CellSet
+from dslog.cells.labels import PLAIN, Labelled, Labels
 from dslog.errors import EngineError
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, Followed

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from dslog.cells.cellset import Labels
+from dslog.cells.labels import Labels, Leak
 from dslog.errors import NotFoundError, did_you_mean
 from dslog.query.plan import Edge
 from dslog.types import Shape
@@ -172,8 +172,8 @@ class OperationReuse:
 class Transaction(Protocol):
     """Changes that become visible together, when the ``with`` block ends without an error."""
 
-    def add_array(self, name: str, shape: Shape) -> None:
-        """Add an array whose name is free."""
+    def add_array(self, name: str, shape: Shape) -> int:
+        """Add an array whose name is free and return its number: later ones have higher ones."""
 
     def add_operation(self, operation: Operation) -> int:
         """Add an operation on known arrays and return its number; its ``id`` is ignored."""
@@ -183,6 +183,13 @@ class Transaction(Protocol):
 
     def add_lineage(self, out: str, in_: str, op: int | None, body: int) -> None:
         """Say that ``body`` is lineage from ``out`` to ``in_``."""
+
+    def add_leak(self, leak: Leak, mark: int) -> None:
+        """Add a place where values of a known array left, or count it again.
+
+        ``mark`` is the highest number of an array that there was when it happened: only arrays
+        defined later may hold what came of the values. Of several marks the lowest counts.
+        """
 
     def put_signature(self, signature: Signature) -> None:
         """Add a signature, or replace the one with the same kind and key."""
@@ -241,6 +248,31 @@ class Catalog(Protocol):
 
     def outputs_of(self, name: str) -> list[str]:
         """Return the arrays that have lineage from ``name``."""
+
+    def without_lineage(self, out: str, in_: str) -> list[Edge]:
+        """Return an edge without lineage if some operation took ``in_`` and gave ``out``."""
+
+    def leaks(self) -> list[Leak]:
+        """Return every place where values left tracking, in order."""
+
+    def has_losses(self) -> bool:
+        """Whether there is a leak that makes answers incomplete."""
+
+    def leaks_between(self, source: str, target: str) -> list[Leak]:
+        """Return the leaks through which values of ``source`` may have got into ``target``.
+
+        They are of the earlier array, ``source``, or of one made of it, and ``target`` was defined
+        after them. From an array to itself there are none.
+        """
+
+    def marked_leaks(self) -> list[tuple[Leak, int]]:
+        """Return the leaks that make answers incomplete, each with its mark, in order."""
+
+    def array_numbers(self) -> dict[str, int]:
+        """Return the number of every array."""
+
+    def last_number(self) -> int:
+        """Return the number of the array that was defined last, 0 when there is none."""
 
     def body(self, number: int) -> Body:
         """Return a stored lineage's content."""

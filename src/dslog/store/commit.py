@@ -13,6 +13,7 @@ from functools import partial
 from time import perf_counter
 from typing import Protocol
 
+from dslog.cells.labels import Leak
 from dslog.errors import CaptureError, StoreError
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
@@ -61,6 +62,30 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftLeak:
+    """A leak that is to be stored; see :class:`~dslog.cells.labels.Leak`.
+
+    ``before`` is how many of the new arrays of the same commit there were when it first happened.
+    """
+
+    array: Named
+    way: str
+    file: str
+    line: int
+    function: str
+    inside: str
+    count: int
+    loses: bool
+    before: int
+
+    @property
+    def leak(self) -> Leak:
+        """The leak, under the array's name of the moment."""
+        place = (self.file, self.line, self.function, self.inside)
+        return Leak(self.array.name, self.way, *place, self.count, self.loses)
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """Writes to one store."""
 
@@ -87,8 +112,9 @@ class Commit:
         drafts: Sequence[Draft],
         new: Sequence[Named] = (),
         fresh: Callable[[Named, Shape], str] | None = None,
+        leaks: Sequence[DraftLeak] = (),
     ) -> list[Operation]:
-        """Define new arrays, store operations on them, and return these.
+        """Define new arrays, store operations on them and leaks of them; return the operations.
 
         When somebody else took the name of a new array meanwhile, for one of some shape, ``fresh``
         gives it another name, inside the transaction, where names can't be taken any more; or the
@@ -105,9 +131,13 @@ class Commit:
                 for draft in drafts
             ]
             with self.catalog.transaction() as transaction:
+                marks = [self.catalog.last_number() if leaks else 0]
                 for array in new:
-                    if not self._is_there(array, fresh):
-                        transaction.add_array(array.name, array.shape)
+                    there = self._is_there(array, fresh)
+                    number = 0 if there else transaction.add_array(array.name, array.shape)
+                    marks.append(max(marks[-1], number))
+                for leak in leaks:
+                    transaction.add_leak(leak.leak, marks[leak.before])
                 for draft, bodies in zip(drafts, staged, strict=True):
                     operation, numbers = self._add(draft, bodies, transaction)
                     stored.append(operation)

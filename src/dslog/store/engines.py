@@ -23,7 +23,7 @@ from dslog.errors import EngineError
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, Follower, Load
-from dslog.query.plan import Edge, Plan, plan_path
+from dslog.query.plan import NOTHING, Edge, Plan, plan_path, with_leaks
 from dslog.relation.relation import column_names, read
 from dslog.spark.join_job import LargeFollower, Limits, SharedLineage, SparkJoins, read_cells
 from dslog.spark.relation_job import Options, compress_frame, compress_path, relation_rows
@@ -161,6 +161,9 @@ class Engines:
         return get_session(cast("Mapping[str, object] | SparkSession | None", self.spark))
 
     def _source(self, edge: Edge, engine: str) -> Lineage | Follower:
+        if edge.key == NOTHING:
+            shapes = self.catalog.shapes((edge.out, edge.in_))
+            return Lineage.empty(shapes[edge.out], shapes[edge.in_])
         lineage = self.cache.get(edge.key)
         if lineage is not None and engine != "spark":
             return lineage
@@ -212,7 +215,10 @@ class Engines:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Plans paths through one catalog, with two questions to it for a path of any length."""
+    """Plans paths through one catalog, with three questions to it for a path of any length.
+
+    Where values left tracking, there are more.
+    """
 
     catalog: Catalog
     _kept: dict[object, tuple[ArrayInfo, Plan]] = field(default_factory=dict)
@@ -236,7 +242,10 @@ class Planner:
         pairs: dict[tuple[str, str], list[Edge]] = {}
         for edge in self.catalog.among(path):
             pairs.setdefault((edge.out, edge.in_), []).append(edge)
-        return ArrayInfo(path[0], shapes[path[0]]), plan_path(path, _Known(pairs, self.catalog))
+        plan = plan_path(path, _Known(pairs, self.catalog))
+        if self.catalog.has_losses():
+            plan = with_leaks(plan, self.catalog.leaks_between)
+        return ArrayInfo(path[0], shapes[path[0]]), plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +258,10 @@ class _Known:
     def between(self, out: str, in_: str) -> Sequence[Edge]:
         """Return every lineage stored for this (output, input) pair."""
         return self.pairs.get((out, in_), ())
+
+    def without_lineage(self, out: str, in_: str) -> Sequence[Edge]:
+        """Return an edge without lineage if some operation took ``in_`` and gave ``out``."""
+        return self.catalog.without_lineage(out, in_)
 
     def inputs_of(self, name: str) -> Sequence[str]:
         """Return the arrays that ``name`` was made from."""

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Self
 
 from dslog.cells.cellset import CellSet
+from dslog.cells.labels import Leak, leaky
 from dslog.errors import NotFoundError, ShapeError
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, run_path, run_walk
 from dslog.query.explanation import Explanation, explain_path
-from dslog.query.graph import plan_walk
+from dslog.query.graph import check_direction, plan_walk
 from dslog.query.plan import Direction, Edge, Plan, check_path
 from dslog.store.arguments import canonical_args, check_name, check_names, check_shape, fingerprints
 from dslog.store.catalog import (
@@ -146,11 +147,17 @@ class LineageStore:
         return run_path(plan, cells, self._engines.loader(engine), merge=merge)
 
     def backward(self, array: str, query: object, to: str, *, engine: str = "auto") -> CellSet:
-        """Return the cells of ``to`` that made these cells of ``array``, over every path."""
+        """Return the cells of ``to`` that made these cells of ``array``, over every path.
+
+        Without any path there are none; a path that leads the other way alone is an error.
+        """
         return self._walk(array, query, to, Direction.BACKWARD, engine)
 
     def forward(self, array: str, query: object, to: str, *, engine: str = "auto") -> CellSet:
-        """Return the cells of ``to`` that these cells of ``array`` touched, over every path."""
+        """Return the cells of ``to`` that these cells of ``array`` touched, over every path.
+
+        Without any path there are none; a path that leads the other way alone is an error.
+        """
         return self._walk(array, query, to, Direction.FORWARD, engine)
 
     def explain(
@@ -178,6 +185,10 @@ class LineageStore:
     def lineages(self) -> list[LineageInfo]:
         """Return what is stored for every pair."""
         return self._catalog.lineages()
+
+    def leaks(self) -> list[Leak]:
+        """Return every place where values left tracking, in order."""
+        return self._catalog.leaks()
 
     def stored(self, out: str, in_: str) -> list[StoredLineage]:
         """Return the lineages stored between two arrays as they lie there, without reading them."""
@@ -253,9 +264,18 @@ class LineageStore:
         source = find_array(array, self._catalog)
         target = find_array(to, self._catalog)
         cells = self._engines.cells(query, source)
+        ends = (source.name, target.name)
         with self._catalog.snapshot():
-            walk = plan_walk(source.name, target.name, direction, self._catalog)
-        return run_walk(walk, target.name, cells, self._engines.loader(engine))
+            walk = plan_walk(*ends, direction, self._catalog)
+            back = direction is Direction.BACKWARD
+            lost = leaky(self._catalog.leaks_between(*(reversed(ends) if back else ends)))
+            if walk is None and lost.complete:
+                check_direction(*ends, direction, self._catalog)
+        if walk is None:
+            found = CellSet.empty(target.shape).with_labels(cells.labels)
+        else:
+            found = run_walk(walk, target.name, cells, self._engines.loader(engine))
+        return found.with_labels(found.labels.joined(lost))
 
     def _between(self, out: str, in_: str) -> Sequence[Edge]:
         for name in (out, in_):

@@ -92,4 +92,23 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "UPDATE operations SET compared = 0 WHERE predicted",
         "UPDATE operations SET predicted = 1 WHERE reused IS NOT NULL",
     ),
+    (
+        # Places where values left tracking. Only arrays with a higher number than `mark` were
+        # defined after it first happened there, and may hold what came of those values.
+        """
+        CREATE TABLE leaks (
+            id INTEGER PRIMARY KEY,
+            array INTEGER NOT NULL REFERENCES arrays,
+            way TEXT NOT NULL,
+            file TEXT NOT NULL,
+            line INTEGER NOT NULL,
+            function TEXT NOT NULL,
+            inside TEXT NOT NULL,
+            count INTEGER NOT NULL,
+            loses INTEGER NOT NULL,
+            mark INTEGER NOT NULL,
+            UNIQUE (array, way, file, line, function, inside)
+        )
+        """,
+    ),
 )

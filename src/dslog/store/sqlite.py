@@ -19,9 +19,9 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from dslog.cells.cellset import PLAIN, Labels
+from dslog.cells.labels import PLAIN, Labels, Leak
 from dslog.errors import CorruptError, StoreError, VersionError
-from dslog.query.plan import Edge
+from dslog.query.plan import NOTHING, Edge
 from dslog.store import schema
 from dslog.store.catalog import (
     ArrayInfo,
@@ -253,6 +253,21 @@ _LINEAGES = """
     JOIN bodies b ON b.id = l.body
     LEFT JOIN operations p ON p.id = l.operation
 """
+_LEAKS = """
+    SELECT a.name, way, file, line, function, inside, count, loses, mark
+    FROM leaks k JOIN arrays a ON a.id = k.array
+"""
+_MADE = """
+    WITH RECURSIVE made(id) AS (
+        SELECT id FROM arrays WHERE name = ?
+        UNION SELECT l.output FROM made JOIN lineages l ON l.input = made.id
+    )
+"""
+
+
+def _leak(row: Sequence[Any]) -> Leak:
+    *said, loses, _ = row
+    return Leak(*said, bool(loses))
 
 
 def _edge(out: str, in_: str, body: int, num_rows: int, exact: int, predicted: int) -> Edge:
@@ -358,6 +373,52 @@ class SqliteCatalog(Connection):
             "JOIN arrays o ON o.id = l.output WHERE i.name = ? ORDER BY o.id",
             name,
         )
+
+    def without_lineage(self, out: str, in_: str) -> list[Edge]:
+        """Return an edge without lineage if some operation took ``in_`` and gave ``out``."""
+        found = self.rows(
+            "SELECT 1 FROM operation_arrays o JOIN operation_arrays i ON i.operation = o.operation "
+            "WHERE o.role = ? AND o.array = (SELECT id FROM arrays WHERE name = ?) "
+            "AND i.role = ? AND i.array = (SELECT id FROM arrays WHERE name = ?) LIMIT 1",
+            _OUTPUT,
+            out,
+            _INPUT,
+            in_,
+        )
+        return [Edge(out, in_, NOTHING, 0)] if found else []
+
+    def leaks(self) -> list[Leak]:
+        """Return every place where values left tracking, in order."""
+        return [_leak(row) for row in self.rows(f"{_LEAKS} ORDER BY k.id")]
+
+    def has_losses(self) -> bool:
+        """Whether there is a leak that makes answers incomplete."""
+        return bool(self.rows("SELECT 1 FROM leaks WHERE loses LIMIT 1"))
+
+    def leaks_between(self, source: str, target: str) -> list[Leak]:
+        """Return the leaks through which values of ``source`` may have got into ``target``."""
+        if source == target or not self.has_losses():
+            return []
+        rows = self.rows(
+            f"{_MADE} {_LEAKS} WHERE k.loses AND k.array IN (SELECT id FROM made) "
+            "AND k.mark < (SELECT id FROM arrays WHERE name = ?) ORDER BY k.id",
+            source,
+            target,
+        )
+        return [_leak(row) for row in rows]
+
+    def marked_leaks(self) -> list[tuple[Leak, int]]:
+        """Return the leaks that make answers incomplete, each with its mark, in order."""
+        rows = self.rows(f"{_LEAKS} WHERE k.loses ORDER BY k.id")
+        return [(_leak(row), row[-1]) for row in rows]
+
+    def array_numbers(self) -> dict[str, int]:
+        """Return the number of every array."""
+        return dict(self.rows("SELECT name, id FROM arrays"))
+
+    def last_number(self) -> int:
+        """Return the number of the array that was defined last, 0 when there is none."""
+        return int(self.rows("SELECT coalesce(max(id), 0) FROM arrays")[0][0])
 
     def body(self, number: int) -> Body:
         """Return a stored lineage's content; the header's checksum is compared."""
@@ -524,9 +585,10 @@ class SqliteTransaction:
     def __init__(self, db: Connection) -> None:
         self._db = db
 
-    def add_array(self, name: str, shape: Shape) -> None:
-        """Add an array whose name is free."""
-        self._db.insert("INSERT INTO arrays (name, shape) VALUES (?, ?)", (name, compact(shape)))
+    def add_array(self, name: str, shape: Shape) -> int:
+        """Add an array whose name is free and return its number: later ones have higher ones."""
+        row = (name, compact(shape))
+        return self._db.insert("INSERT INTO arrays (name, shape) VALUES (?, ?)", row)
 
     def add_operation(self, operation: Operation) -> int:
         """Add an operation on known arrays and return its number; its ``id`` is ignored."""
@@ -568,6 +630,18 @@ class SqliteTransaction:
             "INSERT INTO lineages (output, input, operation, body) SELECT o.id, i.id, ?, ? "
             "FROM arrays o, arrays i WHERE o.name = ? AND i.name = ?",
             (op, body, out, in_),
+        )
+
+    def add_leak(self, leak: Leak, mark: int) -> None:
+        """Add a place where values of a known array left, or count it again."""
+        array, *rest = astuple(leak)
+        self._db.insert(
+            "INSERT INTO leaks (array, way, file, line, function, inside, count, loses, mark) "
+            "SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM arrays WHERE name = ? "
+            "ON CONFLICT (array, way, file, line, function, inside) DO UPDATE SET "
+            "count = count + excluded.count, loses = max(loses, excluded.loses), "
+            "mark = min(mark, excluded.mark)",
+            (*rest, mark, array),
         )
 
     def put_signature(self, signature: Signature) -> None:

@@ -1,15 +1,9 @@
-"""ndarray's methods and attributes on tracked arrays: each is the numpy function of its name.
+"""TrackedArray: an array that knows where its cells came from.
 
-Those that numpy has no function for (``astype``, ``flatten`` ...) have their rules here.
-
-``x.flat`` of tracked arrays.
-
-Names that a user gives to tracked arrays.
-
-TrackedArray: an ndarray that knows where its cells came from.
-
-It is an ndarray, so code written for arrays takes it. Every numpy function and operator on it runs
-on the plain values, once, and its result is tracked; ``np.asarray(x)`` gives the plain values.
+To Python it is an ndarray, with ndarray's methods, operators and attributes; each is the numpy
+function of its name, which runs on the plain values, once, and gives tracked results. To compiled
+code it is none: such code has to ask for the values, by one of the ways out below, and each of them
+is noted. A subclass of ndarray could not do that: C reads its memory without a word.
 
 ``store.track(values, "A")``: where tracking begins.
 """
@@ -17,33 +11,53 @@ on the plain values, once, and its result is tracked; ``np.asarray(x)`` gives th
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
 from dslog.algebra.product import identity
+from dslog.capture.numpy.buffer import give_buffers
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.dispatch import call_function, call_ufunc, execute
-from dslog.capture.numpy.handlers import LIKE, NEW, SPECIAL, create, get_item, set_item, ufunc_at
+from dslog.capture.numpy.handlers import (
+    LIKE,
+    NEW,
+    SPECIAL,
+    create,
+    get_item,
+    set_item,
+    ufunc_at,
+)
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.memory import (
     Memory,
+    State,
     Tracked,
-    is_scalar,
+    TrackedScalar,
+    all_cells,
+    decide,
+    first_tracked,
+    leak,
     memory_of,
     node_of,
     plain_of,
     recorder_of,
+    take,
+    way_out,
     wrap_root,
+    wrap_view,
     write_codes,
 )
 from dslog.capture.numpy.registry import rule
+from dslog.capture.numpy.scalar import make, teach_json
 from dslog.capture.numpy.view import can_be_root
 from dslog.capture.recorder import Step, StoreRecorder
 from dslog.errors import CaptureError
 
 
+@way_out
 def run_function(kind: type[Tracked], func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Run a numpy function on arguments with tracked arrays among them."""
     special = SPECIAL.get(func)
@@ -76,19 +90,27 @@ def _own(name: str) -> Any:
     return method
 
 
-def _plainly(name: str) -> Any:
-    """Make a method whose result has no cells."""
+def _taken(name: str) -> Any:
+    """Make a method that gives values to somebody who goes on without lineage."""
 
+    @way_out
     def method(self: Tracked, *args: Any, **kwargs: Any) -> Any:
-        return getattr(plain_of(self), name)(*args, **kwargs)
+        return getattr(take(self, name), name)(*args, **kwargs)
 
     method.__name__ = name
-    method.__doc__ = f"See ``numpy.ndarray.{name}``."
+    method.__doc__ = f"See ``numpy.ndarray.{name}``; what it gives is not tracked."
     return method
+
+
+def _told(name: str, doc: str) -> Any:
+    """Make an attribute that says nothing of the values."""
+    return property(lambda self: getattr(plain_of(self), name), doc=doc)
 
 
 class Methods(Tracked):
     """The methods of ndarray."""
+
+    __slots__ = ()
 
     all = _function(np.all)
     any = _function(np.any)
@@ -126,12 +148,20 @@ class Methods(Tracked):
     flatten = _own("flatten")
     getfield = _own("getfield")
 
-    dump = _plainly("dump")
-    dumps = _plainly("dumps")
-    item = _plainly("item")
-    tobytes = _plainly("tobytes")
-    tofile = _plainly("tofile")
-    tolist = _plainly("tolist")
+    dump = _taken("dump")
+    dumps = _taken("dumps")
+    item = _taken("item")
+    tobytes = _taken("tobytes")
+    tofile = _taken("tofile")
+    tolist = _taken("tolist")
+
+    flags = _told("flags", "See ``numpy.ndarray.flags``.")
+    itemsize = _told("itemsize", "See ``numpy.ndarray.itemsize``.")
+    nbytes = _told("nbytes", "See ``numpy.ndarray.nbytes``.")
+    ndim = _told("ndim", "See ``numpy.ndarray.ndim``.")
+    size = _told("size", "See ``numpy.ndarray.size``.")
+    strides = _told("strides", "See ``numpy.ndarray.strides``.")
+    device = _told("device", "See ``numpy.ndarray.device``.")
 
     def conj(self) -> Any:
         """See ``numpy.conjugate``."""
@@ -149,15 +179,15 @@ class Methods(Tracked):
         order = axes[0] if len(axes) == 1 else axes or None
         return run_function(type(self), np.transpose, (self, order), {})
 
+    @way_out
     def view(self, *args: Any, **kwargs: Any) -> Any:
-        """See ``numpy.ndarray.view``; as a class of its own it is not tracked any more."""
+        """See ``numpy.ndarray.view``; as another class of arrays it is not tracked any more."""
         kinds = [v for v in (*args, *kwargs.values()) if isinstance(v, type)]
-        if any(issubclass(kind, np.ndarray) for kind in kinds):
-            kept = [arg for arg in args if arg is not type(self)]
-            if len(kept) < len(args) and not kept and not kwargs:
-                args = ()
-            else:
-                return np.ndarray.view(plain_of(self), *args, **kwargs)
+        if type(self) in kinds or np.ndarray in kinds:
+            args = tuple(arg for arg in args if arg not in (type(self), np.ndarray))
+            kwargs = {key: kwargs[key] for key in kwargs if key != "type"}
+        elif any(issubclass(kind, np.ndarray) for kind in kinds):
+            return take(self, "view").view(*args, **kwargs)
         return execute(type(self), "numpy.ndarray.view", np.ndarray.view, (self, *args), kwargs)
 
     def fill(self, value: Any) -> None:
@@ -190,11 +220,6 @@ class Methods(Tracked):
         plain_of(self).setflags(*args, **kwargs)
 
     @property
-    def flags(self) -> Any:
-        """See ``numpy.ndarray.flags``."""
-        return plain_of(self).flags
-
-    @property
     def T(self) -> Any:  # noqa: N802 (numpy's)
         """See ``numpy.ndarray.T``."""
         return self.transpose()
@@ -225,11 +250,22 @@ class Methods(Tracked):
         else:
             plain_of(self).imag = value
 
+    def resize(self, *shape: Any, refcheck: bool = True) -> None:
+        """Change shape and size in place; see ``numpy.ndarray.resize``."""
+        new = shape[0] if len(shape) == 1 else shape
+        memory = memory_of(self)
+        if memory is not None and plain_of(self) is not memory.root:
+            raise ValueError("cannot resize this array: it does not own its data")
+        whole = create(type(self), self, np.zeros, (new,), {"dtype": self.dtype})
+        common = slice(0, min(whole.size, self.size))
+        set_item(whole.reshape(-1), common, self.ravel()[common])
+        self.tracking = whole.tracking
+
     def __copy__(self) -> Any:
-        return self.copy()
+        return self.copy(order="K")
 
     def __deepcopy__(self, memo: dict[int, Any] | None, /) -> Any:
-        return self.copy()
+        return self.copy(order="K")
 
 
 @rule("numpy.ndarray.astype", "numpy.ndarray.copy", "numpy.ndarray.byteswap")
@@ -248,29 +284,68 @@ class TrackedFlat:
 
     def __init__(self, array: Methods) -> None:
         self.base = array
+        self.index = 0
 
     def __len__(self) -> int:
         return self.base.size
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.base.flatten())
+    def __iter__(self) -> TrackedFlat:
+        return self
+
+    def __next__(self) -> Any:
+        if self.index >= self.base.size:
+            raise StopIteration
+        cell = np.unravel_index(self.index, self.base.shape)
+        self.index += 1
+        return get_item(self.base, tuple(map(int, cell)))
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The indices of the cell that comes next."""
+        return tuple(map(int, np.unravel_index(self.index, self.base.shape)))
 
     def __getitem__(self, key: Any) -> Any:
         return self.base.flatten()[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         plain = plain_of(self.base)
+        if isinstance(value, TrackedScalar):
+            value = value.as_array()  # type: ignore[attr-defined]
+        elif type(value) in (list, tuple) and first_tracked(value) is not None:
+            value = run_function(type(self.base), np.array, (value,), {})
         source = node_of(value) if isinstance(value, Tracked) else None
         content = plain_of(value) if isinstance(value, Tracked) else value
+        key = plain_of(key) if isinstance(key, Tracked) else key
         memory = memory_of(self.base)
         codes = np.zeros(plain.shape, np.int64)
         codes.flat[key] = np.arange(1, np.size(content) + 1) if source is not None else 1
         plain.flat[key] = content
         if memory is not None:
-            write_codes(memory, plain, codes, source)
+            write_codes(memory, plain, codes, all_cells(source))
 
+    def __eq__(self, other: object) -> Any:
+        return self.base.flatten() == other
+
+    def __ne__(self, other: object) -> Any:
+        return self.base.flatten() != other
+
+    def __lt__(self, other: Any) -> Any:
+        return self.base.flatten() < other
+
+    def __le__(self, other: Any) -> Any:
+        return self.base.flatten() <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self.base.flatten() > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self.base.flatten() >= other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @way_out
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return plain_of(self.base).flatten().astype(dtype or self.base.dtype)
+        return take(self.base, "__array__").flatten().astype(dtype or self.base.dtype)
 
     def copy(self) -> Any:
         """Return the cells as an array of one axis."""
@@ -280,7 +355,7 @@ class TrackedFlat:
 def name_array(array: Tracked, name: str) -> None:
     """Give an array a name; one that the store knows already gets a copy of that name."""
     node, memory, state = node_of(array), memory_of(array), array.tracking
-    if node is None or memory is None or state is None:
+    if node is None or memory is None:
         raise CaptureError(
             f"this array is not tracked, so it can't be named: use store.track(x, {name!r})"
         )
@@ -296,42 +371,115 @@ def name_array(array: Tracked, name: str) -> None:
         memory.relabel()
 
 
-def _in_place(operation: Callable[[Any, Any], Any], name: str) -> Any:
-    """Make an in-place operator: a numpy scalar has none, so it is computed and bound anew."""
-    change = getattr(np.ndarray, name)
+def _gives_way(other: Any) -> bool:
+    """Whether an operator is left to its right side, as an ndarray would leave it."""
+    if type(other) is np.ndarray or isinstance(other, (Tracked, TrackedScalar)):
+        return False
+    ufunc = getattr(type(other), "__array_ufunc__", _MISSING)
+    if ufunc is _MISSING:
+        priority = getattr(other, "__array_priority__", 0.0)
+        return not isinstance(other, np.generic) and priority > 0
+    return ufunc is None
+
+
+_MISSING = object()
+
+
+def _speaks(value: Any) -> bool:
+    """Whether something has its own word on ufuncs, and is neither numpy's nor ours."""
+    kind = type(value)
+    return (
+        not issubclass(kind, (np.ndarray, np.generic, Tracked, TrackedScalar))
+        and getattr(kind, "__array_ufunc__", None) is not None
+    )
+
+
+def _operator(name: str, ufunc: np.ufunc, *, swap: bool = False) -> Any:
+    """Make an operator: Python's, on the plain values, with the lineage of a ufunc."""
+    run = getattr(operator, f"__{name}__") if name != "divmod" else divmod
 
     def method(self: TrackedArray, other: Any) -> Any:
-        return operation(self, other) if is_scalar(self) else change(self, other)
+        if _gives_way(other):
+            return NotImplemented
+        if _speaks(other):
+            return ufunc(other, self) if swap else ufunc(self, other)
+        args = (other, self) if swap else (self, other)
+        return execute(type(self), f"numpy.{ufunc.__name__}", ufunc, args, {}, run=run)
 
-    method.__name__ = name
+    return method
+
+
+def _unary(name: str, ufunc: np.ufunc) -> Any:
+    run = getattr(operator, f"__{name}__")
+
+    def method(self: TrackedArray) -> Any:
+        return execute(type(self), f"numpy.{ufunc.__name__}", ufunc, (self,), {}, run=run)
+
+    return method
+
+
+def _in_place(name: str, ufunc: np.ufunc) -> Any:
+    """Make an in-place operator: the array is written, in the values and in the lineage."""
+    run = getattr(operator, f"__i{name}__")
+
+    def method(self: TrackedArray, other: Any) -> Any:
+        if _gives_way(other):
+            return NotImplemented
+        what = f"numpy.{ufunc.__name__}"
+        return execute(type(self), what, ufunc, (self, other), {}, out=(self,), run=run)
+
     return method
 
 
 class TrackedArray(Methods):
     """A numpy array whose lineage is recorded; ``store.track`` makes one.
 
-    Everything done with it gives arrays of this class, and scalars stay tracked as arrays of no
-    axes. Views share memory as in numpy: a write through one is seen by all, in the values and in
-    the lineage. What is done to ``np.asarray(x)``, or by libraries that take the values, is not
-    seen.
+    Everything done with it gives tracked arrays and scalars. Views share memory as in numpy: a
+    write through one is seen by all, in the values and in the lineage. Where values leave, as by
+    ``float(x)`` or in compiled code, that is noted: see ``store.leaks()``.
     """
 
+    __slots__ = ()
+    __array_priority__ = 0.0
+    scalar = staticmethod(make)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return np.ndarray
+
+    @way_out
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(map(_speaks, inputs)):
+            return NotImplemented
         if method == "at":
             ufunc_at(ufunc, inputs)
             return None
-        return call_ufunc(type(self), ufunc, method, inputs, kwargs)
+        return call_ufunc(TrackedArray, ufunc, method, inputs, kwargs)
 
+    @way_out
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func in LIKE or func in NEW:
-            return create(self, func, args, kwargs)
-        return run_function(type(self), func, args, kwargs)
+            return create(TrackedArray, self, func, args, kwargs)
+        return run_function(TrackedArray, func, args, kwargs)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return numpy: what it does with a tracked array is tracked."""
+        return np
 
     def __getitem__(self, key: Any) -> Any:
         return get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         set_item(self, key, value)
+
+    def __len__(self) -> int:
+        return len(plain_of(self))
+
+    def __iter__(self) -> Iterator[Any]:
+        plain = plain_of(self)
+        if not plain.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (get_item(self, place) for place in range(len(plain)))
 
     # names
 
@@ -340,8 +488,11 @@ class TrackedArray(Methods):
         """The name of this array, as it is now, in the store; None when it is not tracked.
 
         Asking makes the name final, so what was captured so far is committed; inside a
-        ``dslog.operation`` it is final when that ends.
+        ``dslog.operation`` it is final when that ends. pandas, which takes what has a name for a
+        column, finds none.
         """
+        if str(sys._getframe(1).f_globals.get("__name__")).startswith("pandas."):  # noqa: SLF001
+            raise AttributeError("name")
         node = node_of(self)
         return node.owner.final_name(node) if node else None
 
@@ -355,27 +506,34 @@ class TrackedArray(Methods):
     @property
     def shape(self) -> Any:
         """See ``numpy.ndarray.shape``."""
-        return np.ndarray.shape.__get__(self)
+        return self.tracking.plain.shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        self._show(plain_of(self).view(), "shape", shape)
+        self._show("shape", shape)
 
     @property
     def dtype(self) -> Any:
         """See ``numpy.ndarray.dtype``."""
-        return np.ndarray.dtype.__get__(self)
+        return self.tracking.plain.dtype
 
     @dtype.setter
     def dtype(self, dtype: Any) -> None:
-        self._show(plain_of(self).view(), "dtype", dtype)
+        self._show("dtype", dtype)
 
-    def _show(self, plain: Any, attribute: str, value: Any) -> None:
+    def _show(self, attribute: str, value: Any) -> None:
         """Look at the same memory in another way from now on."""
+        plain = plain_of(self).view()
         setattr(plain, attribute, value)
-        getattr(np.ndarray, attribute).__set__(self, value)
-        if self.tracking is not None:
-            self.tracking.plain, self.tracking.node, self.tracking.seen = plain, None, -1
+        self.tracking = State(plain, self.tracking.memory, None, -1)
+
+    @property
+    def base(self) -> Any:
+        """The array whose memory a view looks at; see ``numpy.ndarray.base``."""
+        memory = memory_of(self)
+        if memory is None or plain_of(self) is memory.root:
+            return None
+        return wrap_view(type(self), memory.root, memory, memory.node)
 
     @property
     def flat(self) -> Any:
@@ -386,59 +544,133 @@ class TrackedArray(Methods):
     def flat(self, value: Any) -> None:
         self.flat[:] = value
 
-    # where numpy gives a scalar
+    __hash__ = None  # type: ignore[assignment]
 
-    __iadd__ = _in_place(operator.add, "__iadd__")
-    __isub__ = _in_place(operator.sub, "__isub__")
-    __imul__ = _in_place(operator.mul, "__imul__")
-    __itruediv__ = _in_place(operator.truediv, "__itruediv__")
-    __ifloordiv__ = _in_place(operator.floordiv, "__ifloordiv__")
-    __imod__ = _in_place(operator.mod, "__imod__")
-    __ipow__ = _in_place(operator.pow, "__ipow__")
-    __imatmul__ = _in_place(operator.matmul, "__imatmul__")
-    __ilshift__ = _in_place(operator.lshift, "__ilshift__")
-    __irshift__ = _in_place(operator.rshift, "__irshift__")
-    __iand__ = _in_place(operator.and_, "__iand__")
-    __ior__ = _in_place(operator.or_, "__ior__")
-    __ixor__ = _in_place(operator.xor, "__ixor__")
+    # what leaves
 
-    def __hash__(self) -> int:  # type: ignore[override]
-        if is_scalar(self):
-            return hash(plain_of(self)[()])
-        raise TypeError(f"unhashable type: '{type(self).__name__}'")
+    @way_out
+    def __bool__(self) -> bool:
+        return bool(decide(self))
 
-    def __round__(self, digits: int | None = None) -> Any:
-        if digits is None:
-            return round(plain_of(self).item())
-        return np.round(self, digits)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not is_scalar(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(plain_of(self)[()], name)
-
-    # as an array would
-
+    @way_out
     def __contains__(self, value: Any) -> bool:
-        return value in plain_of(self)
+        if isinstance(value, (Tracked, TrackedScalar)):
+            value = decide(value, "in")
+        return value in decide(self, "in")
+
+    @way_out
+    def __float__(self) -> float:
+        return float(take(self, "float"))
+
+    @way_out
+    def __int__(self) -> int:
+        return int(take(self, "int"))
+
+    @way_out
+    def __index__(self) -> int:
+        return operator.index(take(self, "index"))  # type: ignore[arg-type]
+
+    @way_out
+    def __complex__(self) -> complex:
+        return complex(take(self, "complex"))
+
+    @way_out
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        plain = take(self, "__array__")
+        if copy:
+            return np.array(plain, dtype)
+        return np.asarray(plain, dtype, copy=copy)
+
+    @property
+    @way_out
+    def __array_interface__(self) -> Any:
+        return take(self, "__array_interface__").__array_interface__
+
+    @way_out
+    def buffer_values(self) -> Any:
+        """Return the values for the buffer protocol."""
+        return take(self, "buffer")
+
+    @way_out
+    def __dlpack__(self, **options: Any) -> Any:
+        return take(self, "__dlpack__").__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return plain_of(self).__dlpack_device__()
+
+    @property
+    @way_out
+    def data(self) -> Any:
+        """See ``numpy.ndarray.data``; the values leave tracking."""
+        return take(self, "data").data
+
+    @property
+    @way_out
+    def ctypes(self) -> Any:
+        """See ``numpy.ndarray.ctypes``; the values leave tracking."""
+        return take(self, "ctypes").ctypes
+
+    @way_out
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return take(self, "pickle").__reduce_ex__(protocol)
+
+    @way_out
+    def __reduce__(self) -> Any:
+        return take(self, "pickle").__reduce__()
+
+    # to look at
 
     def __repr__(self) -> str:
-        return repr(self._shown())
+        return repr(plain_of(self))
 
     def __str__(self) -> str:
-        return str(self._shown())
+        return str(plain_of(self))
 
     def __format__(self, spec: str) -> str:
-        return format(self._shown(), spec)
+        return format(plain_of(self), spec)
 
-    def _shown(self) -> Any:
-        return plain_of(self)[()] if is_scalar(self) else plain_of(self)
+    def __dir__(self) -> list[str]:
+        return [*dir(np.ndarray), "name", "named"]
 
-    def __reduce__(self) -> Any:
-        return plain_of(self).__reduce__()
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return plain_of(self).__reduce_ex__(protocol)
+_UFUNCS = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "pow": np.power,
+    "matmul": np.matmul,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}
+for _name, _ufunc in _UFUNCS.items():
+    setattr(TrackedArray, f"__{_name}__", _operator(_name, _ufunc))
+    setattr(TrackedArray, f"__r{_name}__", _operator(_name, _ufunc, swap=True))
+    setattr(TrackedArray, f"__i{_name}__", _in_place(_name, _ufunc))
+for _name, _ufunc in {
+    "divmod": np.divmod,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}.items():
+    setattr(TrackedArray, f"__{_name}__", _operator(_name, _ufunc))
+setattr(TrackedArray, "__rdivmod__", _operator("divmod", np.divmod, swap=True))  # noqa: B010
+for _name, _ufunc in {
+    "neg": np.negative,
+    "pos": np.positive,
+    "abs": np.absolute,
+    "invert": np.invert,
+}.items():
+    setattr(TrackedArray, f"__{_name}__", _unary(_name, _ufunc))
+give_buffers(TrackedArray)
 
 
 def track(
@@ -448,7 +680,18 @@ def track(
 
     Arrays whose cells share memory (from ``broadcast_to``, ``as_strided``) are copied.
     """
-    plain = plain_of(values) if isinstance(values, Tracked) else np.asarray(values)
+    teach_json()
+    plain = plain_values(values)
     plain = plain.view() if can_be_root(plain) else plain.copy()
     node = recorder.source(plain.shape, name)
     return wrap_root(TrackedArray, plain, Memory(plain, node, recorder, keep=keep_values))
+
+
+def plain_values(values: Any) -> Any:
+    """Return values without their lineage, on purpose: this is no leak.
+
+    A tracked array gives its ndarray, not a copy; anything else what ``np.asarray`` makes of it.
+    """
+    if isinstance(values, TrackedScalar):
+        return values.plain
+    return plain_of(values) if isinstance(values, Tracked) else np.asarray(values)

@@ -26,11 +26,14 @@ from dslog.capture.numpy.memory import (
     Inputs,
     Memory,
     Tracked,
+    leak,
     memory_of,
     node_of,
     plain_of,
     recorder_of,
+    way_out,
     wrap_root,
+    wrap_scalar,
     wrap_view,
     write_view,
 )
@@ -50,6 +53,7 @@ _BY_CELL = frozenset({"numpy.clip", "numpy.round", "numpy.around"})
 _MODULES = {"linalg", "fft", "char", "strings", "lib", "stride_tricks", "rec"}
 
 
+@way_out
 def call_function(
     kind: type[Tracked], func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
@@ -68,6 +72,7 @@ def call_function(
     return execute(kind, name, func, args, rest, **given)
 
 
+@way_out
 def call_ufunc(
     kind: type[Tracked],
     ufunc: np.ufunc,
@@ -96,6 +101,7 @@ def _before_options(func: Callable[..., Any]) -> int:
     return min(places, default=1 << 30)
 
 
+@way_out
 def execute(
     kind: type[Tracked],
     name: str,
@@ -117,16 +123,25 @@ def execute(
         outs = None
     masked = where is not True and type(where).__name__ != "_NoValueType"
     if outs is not None or masked:
-        return _execute_into(kind, name, func, args, kwargs, outs, where if masked else None)
+        mask = where if masked else None
+        return _execute_into(kind, name, func, args, kwargs, outs, mask, run)
     inputs = Inputs()
     plain_args = tuple([inputs.unwrap(arg) for arg in args])
     plain_kwargs = {key: inputs.unwrap(value) for key, value in kwargs.items()} if kwargs else {}
     result = (run or func)(*plain_args, **plain_kwargs)
     outputs = results_of(result)
     recorder = inputs.recorder
-    if recorder is None or not outputs:
+    if recorder is None:
         return result
-    form = None if run else form_of(func, plain_args, plain_kwargs, inputs.plains)
+    if not outputs or type(result) is not np.ndarray:
+        if _escapes(result):
+            leak(short_name(name), *inputs.arrays)
+        if not outputs:
+            return result
+    if inputs.has_scalars:
+        plain_args = tuple([inputs.for_rules(arg) for arg in args])
+        plain_kwargs = {key: inputs.for_rules(value) for key, value in kwargs.items()}
+    form = form_of(func, plain_args, plain_kwargs, inputs.plains)
     found = None if form is None else REGISTRY.known.get(form)
     if found is None:
         call = Call(name, func, plain_args, plain_kwargs, tuple(inputs.plains), tuple(outputs))
@@ -135,6 +150,18 @@ def execute(
             REGISTRY.remember(form, found)
     scalars = scalars_of(result)
     return rebuild(result, iter(track_results(kind, name, inputs, outputs, scalars, found)))
+
+
+_HARMLESS = (bool, int, str, type, np.dtype, type(None), type(NotImplemented), np.ufunc)
+
+
+def _escapes(result: Any) -> bool:
+    """Whether a result holds values in something that can't be tracked."""
+    if type(result) is np.ndarray or isinstance(result, np.generic):
+        return False
+    if isinstance(result, (tuple, list)):
+        return any(map(_escapes, result))
+    return not isinstance(result, _HARMLESS)
 
 
 def track_results(
@@ -162,13 +189,22 @@ def track_results(
         if node is None:
             tracked.append(array)
             continue
-        memory = None if scalar or output.base is None else inputs.memory_under(output)
-        if memory is not None:
-            tracked.append(wrap_view(kind, output, memory, node))
-            continue
-        memory = Memory(output, node, inputs.home, keep=inputs.keeps)
-        tracked.append(wrap_root(kind, output, memory, scalar=scalar))
+        tracked.append(_wrap_result(kind, output, node, inputs, scalar=scalar))
     return tracked
+
+
+def _wrap_result(
+    kind: type[Tracked], output: Array, node: Node, inputs: Inputs, *, scalar: bool
+) -> Any:
+    """Make a call's result of its values and its node."""
+    if scalar:
+        if inputs.keeps:
+            inputs.home.keep(node, output)
+        return wrap_scalar(kind, output[()], node, inputs.home)
+    memory = None if output.base is None else inputs.memory_under(output)
+    if memory is not None:
+        return wrap_view(kind, output, memory, node)
+    return wrap_root(kind, output, Memory(output, node, inputs.home, keep=inputs.keeps))
 
 
 def record(
@@ -189,6 +225,7 @@ def record(
     recorder.record(Step(op, nodes, made, rows, found.args, found.answer))
 
 
+@way_out
 def _execute_into(
     kind: type[Tracked],
     name: str,
@@ -197,8 +234,12 @@ def _execute_into(
     kwargs: Mapping[str, Any],
     outs: tuple[Any, ...] | None,
     where: Any,
+    run: Callable[..., Any] | None,
 ) -> Any:
-    """Run a call that writes into arrays, or leaves cells out."""
+    """Run a call that writes into arrays, or leaves cells out.
+
+    ``run`` writes into its first argument, which is the first of ``outs``.
+    """
     inputs, extra = Inputs(), Inputs()
     plain_args = tuple(inputs.unwrap(arg) for arg in args)
     plain_kwargs = {key: inputs.unwrap(value) for key, value in kwargs.items()}
@@ -214,7 +255,12 @@ def _execute_into(
         masking = _masking(options, extra, outs, where, by_cell=by_cell)
     # rules of ufuncs look at shapes only, those of others at values, which may be overwritten
     copies = {} if is_ufunc or outs is None else _copies(outs, inputs.plains)
-    result = func(*plain_args, **plain_kwargs, **options)
+    if run is not None:
+        result = run(*plain_args)
+        if result is not plain_args[0]:
+            return result
+    else:
+        result = func(*plain_args, **plain_kwargs, **options)
     recorder = inputs.recorder or extra.recorder or _recorder_of_outs(outs)
     outputs = tuple(results_of(result))
     if recorder is None or not outputs:
@@ -222,8 +268,8 @@ def _execute_into(
     call = Call(
         name,
         func,
-        tuple(_exchange(arg, copies) for arg in plain_args),
-        {key: _exchange(value, copies) for key, value in plain_kwargs.items()},
+        tuple(_exchange(inputs.for_rules(arg), copies) for arg in args),
+        {key: _exchange(inputs.for_rules(value), copies) for key, value in kwargs.items()},
         tuple(copies.get(id(plain), plain) for plain in inputs.plains),
         outputs,
     )
@@ -232,6 +278,8 @@ def _execute_into(
         inputs.nodes, rows = masking.apply(call, inputs.nodes, found.lineages)
         found = replace(found, lineages=rows)
     inputs.recorder = recorder
+    if any(out is not None and not isinstance(out, Tracked) for out in outs or ()):
+        leak("out=", *inputs.arrays, *extra.arrays)
     return _place_into(kind, name, inputs, found, outs, result)
 
 
@@ -267,8 +315,9 @@ def _place_into(
             continue
         made.append(recorder.node(output.shape, wanted, base))
         if memory is None:
-            fresh = Memory(output, made[-1], inputs.home, keep=inputs.keeps)
-            finish.append(partial(wrap_root, kind, output, fresh, scalar=scalar))
+            finish.append(
+                partial(_wrap_result, kind, output, made[-1], inputs, scalar=scalar)
+            )
         else:
             finish.append(partial(_written, out, write_view, memory, plain_of(out), made[-1]))
     record(recorder, short_name(name), inputs.nodes, made, kept, found)

@@ -29,15 +29,19 @@ from dslog.capture.numpy.memory import (
     Scope,
     State,
     Tracked,
+    TrackedScalar,
     first_tracked,
-    memory_of,
+    home_of,
+    own_node,
     recorder_of,
+    scalar_node,
+    tracked_in,
 )
 from dslog.capture.numpy.view import can_be_root
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.errors import CaptureError
 from dslog.lineage.lineage import Lineage
-from dslog.types import Array, Shape
+from dslog.types import Shape
 
 Alive = tuple[Tracked, State, Memory]
 
@@ -50,10 +54,12 @@ class Group:
         self.recorder = recorder
         self._parent = parent
         self._steps: list[Step] = []
-        self._arrays: list[weakref.ref[Array]] = []
+        self._arrays: list[weakref.ref[Tracked | TrackedScalar]] = []
         self._written: dict[Memory, Recorder] = {}  # who knew its node before
         self._given: set[Node] = set()  # nodes that the user named
-        self._kept: list[Tracked] | None = None
+        self._kept: list[Tracked | TrackedScalar] | None = None
+        self._closed = False
+        self._args: Mapping[str, object] = {}
 
     # what a recorder does
 
@@ -83,9 +89,15 @@ class Group:
         """Keep a step until the group ends."""
         self._steps.append(step)
 
-    def made(self, array: Array) -> None:
-        """Take note of an array that got a node inside."""
-        self._arrays.append(weakref.ref(array))
+    def reach(self, node: Node) -> None:
+        """Record how a node came about that only a number outlives the group with."""
+        if self._closed and node.owner is self:
+            self._record([node], self._args)
+            node.owner.reach(node)
+
+    def made(self, value: Tracked | TrackedScalar) -> None:
+        """Take note of a value that got a node inside."""
+        self._arrays.append(weakref.ref(value))
 
     def written(self, memory: Memory) -> None:
         """Take note of memory that was written inside."""
@@ -100,9 +112,17 @@ class Group:
 
     # what the user may do
 
-    def keep(self, *arrays: Tracked) -> None:
+    def keep(self, *results: Any) -> None:
         """Say which arrays are the results; without that it is all that are alive at the end."""
-        self._kept = [*(self._kept or ()), *arrays]
+        self._kept = [*(self._kept or ()), *self.give(*results)]
+
+    def give(self, *results: Any) -> list[Tracked | TrackedScalar]:
+        """Let numbers among results be outputs, as arrays are; return what is tracked of them."""
+        found = list(tracked_in(results))
+        for value in found:
+            if isinstance(value, TrackedScalar) and home_of(value) is self.recorder:
+                scalar_node(value)
+        return found
 
     # the end
 
@@ -113,13 +133,27 @@ class Group:
         outputs = self._outputs()
         if isinstance(self._parent, Group):
             self._parent.inherit(self)
+        self._args = args
+        inside = [node for step in self._steps for node in step.outputs if node.owner is self]
+        self.recorder.leaks.replace({node: self._outside(node) for node in inside})
+        self._record(outputs, args, failed=failed)
+        self._closed = True
+        self.recorder.forget(node for node in inside if node.owner is self)
+
+    def _record(
+        self, outputs: Sequence[Node], args: Mapping[str, object], *, failed: bool = False
+    ) -> None:
+        """Record what leads to some nodes, as one operation if that can be."""
         lineages = None if failed else self._composed(outputs)
         if lineages is None:
             self._record_steps(outputs)
         elif outputs:
             self._record_whole(outputs, lineages, args)
-        inside = (node for step in self._steps for node in step.outputs if node.owner is self)
-        self.recorder.forget(inside)
+
+    def _outside(self, node: Node) -> list[Node]:
+        """The nodes from outside that a node of the group may come from."""
+        steps = self._needed([node])
+        return list(dict.fromkeys(n for step in steps for n in step.inputs if n.owner is not self))
 
     def _record_whole(
         self,
@@ -149,8 +183,17 @@ class Group:
             found[(state.memory or memory).node] = None
             if state.node is not None and state.seen == memory.version:
                 found[state.node] = None
+        found.update(dict.fromkeys(self._numbers()))
         found.update((memory.node, None) for memory in self._written if self._was_there(memory))
         return [node for node in found if node.owner is self]
+
+    def _numbers(self) -> Iterator[Node]:
+        """The nodes of numbers that are alive, or of those among them that are results."""
+        for reference in self._arrays:
+            value = reference()
+            if isinstance(value, TrackedScalar) and (node := own_node(value)) is not None:
+                if self._kept is None or any(value is each for each in self._kept):
+                    yield node
 
     def _was_there(self, memory: Memory) -> bool:
         """Whether memory is older than the group."""
@@ -163,7 +206,7 @@ class Group:
             if any(array is each for each in self._kept or ()) or self._was_there(memory):
                 kept.append((array, state, memory))
             else:
-                array.tracking = None
+                state.memory = None
         return kept
 
     def _alive(self) -> Iterator[Alive]:
@@ -173,17 +216,17 @@ class Group:
             if isinstance(array, Tracked) and id(array) not in seen:
                 seen.add(id(array))
                 state = array.tracking
-                if state is not None and state.memory is not None:
+                if state.memory is not None:
                     yield array, state, state.memory
 
     def _separate(self, state: State, memory: Memory) -> None:
         """Let a view that is all that is left of its memory be a root of its own."""
         node, plain = state.node, state.plain
-        if node is None or plain is None or plain is memory.root or state.seen != memory.version:
+        if node is None or plain is memory.root or state.seen != memory.version:
             return
         if not self._was_there(memory) and can_be_root(plain):
             state.memory = Memory(plain, node, self.recorder)
-            state.seen = memory.version = 0
+            state.seen, state.steps = 0, None
 
     def _composed(self, outputs: Sequence[Node]) -> list[dict[Node, Either]] | None:
         """Per output, its lineage from each node outside; None when that takes too many pairs."""
@@ -305,15 +348,16 @@ def _decorate(function: F, name: str) -> F:
     @functools.wraps(function)
     def grouped(*args: Any, **kwargs: Any) -> Any:
         tracked = first_tracked((args, tuple(kwargs.values())))
-        memory = None if tracked is None else memory_of(tracked)
-        if memory is None:
+        home = None if tracked is None else home_of(tracked)
+        if home is None:
             return function(*args, **kwargs)
         described = _describe(function, name, args, kwargs)
-        group = _begin(name, memory.recorder)
+        group = _begin(name, home)
         token = _push(group)
         failed = True
         try:
             result = function(*args, **kwargs)
+            group.give(result)
             failed = False
         finally:
             _end(group, token, described, failed=failed)

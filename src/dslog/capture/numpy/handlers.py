@@ -5,15 +5,18 @@ numbered from 1, and the numbers that the function leaves in the target say what
 
 ``x[key]`` and ``x[key] = value`` on tracked arrays.
 
-New arrays in the company of tracked ones: ``np.zeros_like(x)``, ``np.empty(n, like=x)``.
+One rule for numbers that say where to read or write: tracked integers of a key contribute to what
+is read, and to what is written, by it. A mask only decides.
 
-Their cells come from nowhere, but they are tracked, so that what is written into them is seen.
-``np.zeros(n)`` without ``like`` gives a plain array, into which values go without their lineage.
+New arrays in the company of tracked ones: ``np.zeros_like(x)``, ``np.empty(n, like=x)``. Their
+cells come from nowhere, but they are tracked, so that what is written into them is seen.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,6 +30,7 @@ from dslog.capture.numpy.call import (
     form_of,
     signature_of,
 )
+from dslog.capture.numpy.cell_source import Source, joined, lineages_of
 from dslog.capture.numpy.dispatch import call_function, execute, merge, track_results
 from dslog.capture.numpy.index import lineage_of_index, lineage_of_item, open_key, plan_key
 from dslog.capture.numpy.index_run import Codes
@@ -34,12 +38,17 @@ from dslog.capture.numpy.memory import (
     Inputs,
     Memory,
     Tracked,
+    TrackedScalar,
+    all_cells,
     first_tracked,
-    is_scalar,
+    home_of,
+    leak,
     memory_of,
     node_of,
+    nodes_behind,
     plain_of,
     recorder_of,
+    way_out,
     wrap_root,
     write_cells,
     write_codes,
@@ -47,21 +56,36 @@ from dslog.capture.numpy.memory import (
 from dslog.capture.numpy.memory import set_item as assign_item
 from dslog.capture.numpy.registry import REGISTRY
 from dslog.capture.numpy.resolve import Found
-from dslog.capture.numpy.view import positions
+from dslog.capture.numpy.view import place, positions
 from dslog.capture.recorder import Step
 from dslog.lineage.lineage import Lineage
-from dslog.types import Array
+from dslog.types import I64, Array
 
 
+@way_out
 def get_item(array: Tracked, key: Any) -> Any:
     """Return ``array[key]``, tracked."""
+    plain = plain_of(array)
+    memory = memory_of(array)
+    if memory is None:
+        return plain[_plain_key(key, Inputs(), type(array))]
+    position = cell_position(array, key, memory)
+    if position is not None:
+        item = plain[_plain(key)]
+        if isinstance(item, np.generic) and not isinstance(item, np.void):
+            source = joined("getitem", (memory.read_cell(position), *_key_sources(key)))
+            made = array.scalar(item, source, memory.recorder)
+            if made is item and source is not None:
+                leak("item", array)  # text
+            return made
     inputs, picks = Inputs(), Inputs()
-    plain = inputs.unwrap(array)
+    inputs.unwrap(array)
     key = _plain_key(key, picks, type(array))
     item = plain[key]
     if isinstance(item, np.void):
         item = plain[open_key(key)]  # numpy's is no copy either
-    if inputs.recorder is None or not (type(item) is np.ndarray or isinstance(item, np.generic)):
+    if not (type(item) is np.ndarray or isinstance(item, np.generic)):
+        leak("item", array)
         return item
     output = np.asarray(item)
     form = None if picks.nodes else form_of(get_item, (plain, key), {}, inputs.plains)
@@ -87,34 +111,120 @@ def get_item(array: Tracked, key: Any) -> Any:
 
 def set_item(array: Tracked, key: Any, value: Any) -> None:
     """Assign ``array[key] = value``: overwritten cells have the value's lineage from now on."""
-    if is_scalar(array):
-        name = type(plain_of(array)[()]).__name__
-        raise TypeError(f"'numpy.{name}' object does not support item assignment")
-    key = _plain_key(key, Inputs(), type(array))
-    if isinstance(value, list | tuple) and first_tracked(value) is not None:
-        value = gather(value, type(array))
+    memory, plain = memory_of(array), plain_of(array)
+    if memory is None:
+        plain[_plain(key)] = _plain(value)
+        return
+    if isinstance(value, (int, float, complex, np.generic, TrackedScalar)):
+        position = cell_position(array, key, memory)
+        if position is not None and not plain.dtype.hasobject and plain.dtype.names is None:
+            plain[_plain(key)] = _plain(value)
+            sources = [value.source] if isinstance(value, TrackedScalar) else []
+            memory.write_cell(position, joined("setitem", (*sources, *_key_sources(key))))
+            return
+    picks = Inputs()
+    key = _plain_key(key, picks, type(array))
+    value = as_tracked(value, type(array))
     source = node_of(value) if isinstance(value, Tracked) else None
     content = plain_of(value) if isinstance(value, Tracked) else value
-    memory = memory_of(array)
-    if memory is None:
-        plain_of(array)[key] = content
-    else:
-        assign_item(memory, plain_of(array), key, content, source)
+    origins = [
+        (node, _index_of_items(plain, key, index))
+        for index, node in zip(picks.plains, picks.nodes, strict=True)
+    ]
+    assign_item(memory, plain, key, content, source, origins)
+
+
+def as_tracked(value: Any, kind: type[Tracked]) -> Any:
+    """Return a tracked scalar, or a list with tracked values in it, as a tracked array."""
+    if isinstance(value, TrackedScalar):
+        return execute(kind, "numpy.array", as_array, (value,), {})
+    if isinstance(value, list | tuple) and first_tracked(value) is not None:
+        return gather(value, kind)
+    return value
+
+
+def cell_position(array: Tracked, key: Any, memory: Memory) -> int | None:
+    """Return the C-order position in the root of the one cell that a key means, if it means one."""
+    state = array.tracking
+    shape = state.plain.shape
+    items = key if type(key) is tuple else (key,)
+    if len(items) != len(shape):
+        return None
+    steps = state.steps
+    if steps is None:
+        steps = state.steps = _steps(state.plain, memory.root)
+    if not steps:
+        return None
+    position = steps[0]
+    for item, size, step in zip(items, shape, steps[1:], strict=True):
+        if type(item) is not int:
+            item = _whole(item)  # noqa: PLW2901
+            if item is None:
+                return None
+        if item < 0:
+            item += size  # noqa: PLW2901
+        if not 0 <= item < size:
+            return None
+        position += item * step
+    return position
+
+
+def _whole(item: Any) -> int | None:
+    """Return an integer of a key as Python's, None for anything else."""
+    if isinstance(item, TrackedScalar):
+        item = item.plain
+    if isinstance(item, np.integer) or type(item) is int:
+        return int(item)
+    return None
+
+
+def _steps(plain: Array, root: Array) -> tuple[int, ...]:
+    """What turns indices of a view into positions of its root; () if nothing of this kind does."""
+    placement = place(plain, root) if plain.itemsize == root.itemsize else None
+    if placement is None:
+        return ()
+    weights = [math.prod(root.shape[axis + 1 :]) for axis in range(root.ndim)]
+    first = sum(start * weight for start, weight in zip(placement.start, weights, strict=True))
+    by_axis = np.array(weights, np.int64) @ placement.step
+    return (first, *by_axis.tolist())
+
+
+def _key_sources(key: Any) -> list[Source]:
+    """Where the tracked integers of a cell's key come from."""
+    items = key if type(key) is tuple else (key,)
+    return [item.source for item in items if isinstance(item, TrackedScalar)]
 
 
 def _plain_key(key: Any, picks: Inputs, kind: type[Tracked]) -> Any:
-    """Return a key without tracked arrays; those that pick cells by number are noted."""
+    """Return a key without tracked values; those that pick cells by number are noted."""
     if isinstance(key, tuple):
         return tuple(_plain_key(item, picks, kind) for item in key)
+    if isinstance(key, slice):
+        return slice(*[_plain_end(end, picks) for end in (key.start, key.stop, key.step)])
     if isinstance(key, list) and first_tracked(key) is not None:
         key = gather(key, kind)
+    if isinstance(key, TrackedScalar):
+        if isinstance(key.plain, (int, np.integer)) and not isinstance(key.plain, bool):
+            picks.unwrap(key)
+            return int(key.plain)
+        return key.plain
     if not isinstance(key, Tracked):
         return key
     plain = plain_of(key)
-    if plain.dtype.kind not in "iu":
-        return plain[()] if is_scalar(key) else plain
-    picks.unwrap(key)
-    return int(plain) if plain.ndim == 0 and is_scalar(key) else plain
+    if plain.dtype.kind in "iu":
+        picks.unwrap(key)
+    return plain
+
+
+def _plain_end(end: Any, picks: Inputs) -> Any:
+    """Return an end of a slice; a tracked one says where to cut, and so contributes."""
+    if isinstance(end, TrackedScalar):
+        picks.unwrap(end)
+        return operator.index(end.plain)
+    if isinstance(end, Tracked):
+        picks.unwrap(end)
+        return operator.index(plain_of(end))  # type: ignore[arg-type]
+    return end
 
 
 def _from_index(plain: Array, key: Any, index: Array, output: Array) -> Lineage | None:
@@ -127,14 +237,54 @@ def _from_index(plain: Array, key: Any, index: Array, output: Array) -> Lineage 
     return lineage_of_index(plan, index.shape)
 
 
-def gather(values: Any, kind: type[Tracked]) -> Any:
-    """Make one tracked array of a list that has tracked arrays in it."""
-    return execute(kind, "numpy.array", as_array, (values,), {})
+def _index_of_items(plain: Array, key: Any, index: Array) -> I64:
+    """By the C-order position of an item, the position in an index of the number that picks it."""
+    item = plain[open_key(key)]
+    lineage = _from_index(plain, key, index, item)
+    found = np.zeros(item.size, np.int64)
+    if lineage is None or not index.ndim:
+        return found
+    pairs = lineage.to_relation()
+    items = np.ravel_multi_index(tuple(pairs[:, : item.ndim].T), item.shape)
+    found[items] = np.ravel_multi_index(tuple(pairs[:, item.ndim :].T), index.shape)
+    return found
 
 
-def as_array(values: Any, **_options: Any) -> Array:
+def gather(values: Any, kind: type[Tracked], **options: Any) -> Any:
+    """Make one tracked array of a list that has tracked arrays or scalars in it."""
+    cells = _cells_in(values, [])
+    if cells is None:
+        return execute(kind, "numpy.array", as_array, (values,), options)
+    result = np.array(_plain(values), **options)
+    homes = [cell.home for cell in cells if isinstance(cell, TrackedScalar) if not cell.home.closed]
+    if result.size != len(cells) or not homes:
+        return result
+    sources = [
+        (place, cell.source) for place, cell in enumerate(cells) if isinstance(cell, TrackedScalar)
+    ]
+    pairs = lineages_of(sources, result.shape)
+    recorder = recorder_of(homes[0])
+    base = pairs[0][0].base
+    node = recorder.node(result.shape, f"{base}.array", base)
+    nodes, row = [each for each, _ in pairs], [lineage for _, lineage in pairs]
+    recorder.record(Step("array", nodes, [node], (row,), {}))
+    keep = any(each.keep for each in nodes)
+    return wrap_root(kind, result, Memory(result, node, homes[0], keep=keep))
+
+
+def _cells_in(values: Any, found: list[Any]) -> list[Any] | None:
+    """Return the numbers in nested lists, in order; None if there is anything else in them."""
+    for value in values:
+        if isinstance(value, (TrackedScalar, int, float, complex, np.generic)):
+            found.append(value)
+        elif type(value) not in (list, tuple) or _cells_in(value, found) is None:
+            return None
+    return found
+
+
+def as_array(values: Any, **options: Any) -> Array:
     """Make an array of nested lists of arrays."""
-    return np.array(values)
+    return np.array(values, **options)
 
 
 def _array_rule(call: Call) -> Lineages:
@@ -149,7 +299,14 @@ Handler = Callable[[type[Tracked], tuple[Any, ...], Mapping[str, Any]], Any]
 
 
 def _plain(value: Any) -> Any:
-    return Inputs().unwrap(value)
+    """Return a value with plain ones in place of tracked ones, also inside lists."""
+    if isinstance(value, Tracked):
+        return plain_of(value)
+    if isinstance(value, TrackedScalar):
+        return value.plain
+    if type(value) in (list, tuple):
+        return type(value)([_plain(item) for item in value])
+    return value
 
 
 def _signature(func: Callable[..., Any]) -> inspect.Signature:
@@ -163,16 +320,16 @@ def _writes(func: Callable[..., Any], target: str, values: str) -> Handler:
     """Make the handler of a function that writes some of ``values`` into ``target``."""
     signature = _signature(func)
 
+    @way_out
     def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         bound = signature.bind_partial(*args, **kwargs)
-        array, new = bound.arguments[target], bound.arguments[values]
-        if isinstance(new, list | tuple) and first_tracked(new) is not None:
-            new = gather(new, kind)
+        array, new = bound.arguments[target], as_tracked(bound.arguments[values], kind)
         for name, value in bound.arguments.items():
             bound.arguments[name] = _plain(value)
         bound.arguments[values] = _plain(new)
         memory = memory_of(array) if isinstance(array, Tracked) else None
         if memory is None:
+            leak(func.__name__, new)
             return func(*bound.args, **bound.kwargs)
         source = node_of(new) if isinstance(new, Tracked) else None
         plain = plain_of(array)
@@ -183,7 +340,7 @@ def _writes(func: Callable[..., Any], target: str, values: str) -> Handler:
         run.arguments[values] = _numbered(new)
         result = func(*bound.args, **bound.kwargs)
         func(*run.args, **run.kwargs)
-        write_codes(memory, plain, codes, source)
+        write_codes(memory, plain, codes, all_cells(source))
         return result
 
     return handle
@@ -220,32 +377,63 @@ def _not_overwriting(func: Callable[..., Any]) -> Handler:
     return handle
 
 
+@way_out
 def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
-    """``ufunc.at(a, indices, b)``: cells of ``a`` also from the cells of ``b`` put on them."""
+    """``ufunc.at(a, indices, b)``: cells of ``a`` also from the cells of ``b`` put on them.
+
+    Tracked numbers in the indices say where, and so contribute to the cells that they pick.
+    """
     array, key, *operands = args
-    key = _plain(key)
-    operand = operands[0] if operands else None
     memory = memory_of(array) if isinstance(array, Tracked) else None
-    source = node_of(operand) if isinstance(operand, Tracked) else None
-    values = [_plain(value) for value in operands]
-    ufunc.at(_plain(array), key, *values)
-    if memory is None or source is None:
+    if memory is None or not isinstance(array, Tracked):
+        leak(f"{ufunc.__name__}.at", key, *operands)
+        ufunc.at(_plain(array), _plain(key), *map(_plain, operands))
         return
+    kind, picks = type(array), Inputs()
+    key = _plain_key(key, picks, kind)
+    operand = as_tracked(operands[0], kind) if operands else None
+    source = node_of(operand) if isinstance(operand, Tracked) else None
     plain = plain_of(array)
     picked = np.arange(plain.size, dtype=np.int64).reshape(plain.shape)[key]
-    ramp = np.arange(values[0].size, dtype=np.int64).reshape(values[0].shape)
+    origins = [
+        (node, _index_of_items(plain, key, index))
+        for index, node in zip(picks.plains, picks.nodes, strict=True)
+    ]
+    if source is not None:
+        ramp = np.arange(np.size(_plain(operand)), dtype=np.int64).reshape(source.shape)
+        origins.append((source, np.broadcast_to(ramp, np.shape(picked)).reshape(-1)))
+    ufunc.at(plain, key, *map(_plain, operands))
     cells = positions(plain, memory.root)
-    if cells is not None:
+    if cells is not None and origins:
         targets = cells.reshape(-1)[np.reshape(picked, -1)]
-        spread = np.broadcast_to(ramp, np.shape(picked)).reshape(-1)
-        write_cells(memory, targets, source, spread, partial=True)
+        parts = [(node, targets, found) for node, found in origins]
+        write_cells(memory, targets, parts, partial=True)
 
 
 def _as_array(func: Callable[..., Any]) -> Handler:
     """Make the handler of ``np.array(..., like=x)`` and its kin: lists keep their lineage."""
 
+    @way_out
     def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        return execute(kind, "numpy.array", as_array, args, kwargs, run=func)
+        values, rest = args[0], args[1:]
+        if isinstance(values, (list, tuple)) and _cells_in(values, []) is not None:
+            values = gather(values, kind)
+        if isinstance(values, TrackedScalar):
+            values = as_tracked(values, kind)
+        if isinstance(values, Tracked) and kwargs.get("subok") is not None:
+            kwargs = {key: kwargs[key] for key in kwargs if key != "subok"}
+        return execute(kind, "numpy.array", as_array, (values, *rest), kwargs, run=func)
+
+    return handle
+
+
+def saved(func: Callable[..., Any]) -> Handler:
+    """Make the handler of a function that writes values into a file."""
+
+    @way_out
+    def handle(_kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        leak(func.__name__, *args, *kwargs.values())
+        return func(*map(_plain, args), **{key: _plain(value) for key, value in kwargs.items()})
 
     return handle
 
@@ -258,6 +446,7 @@ SPECIAL: dict[Callable[..., Any], Handler] = {
     np.fill_diagonal: _writes(np.fill_diagonal, "a", "val"),
     np.put_along_axis: _writes(np.put_along_axis, "arr", "values"),
     np.nan_to_num: _nan_to_num,
+    **{func: saved(func) for func in (np.save, np.savez, np.savez_compressed, np.savetxt)},
     **{
         func: _as_array(func)
         for func in (
@@ -305,28 +494,32 @@ NEW: frozenset[Callable[..., Any]] = frozenset(
 
 
 def create(
-    like: Tracked, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    kind: type[Tracked],
+    like: Tracked | TrackedScalar,
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
 ) -> Any:
     """Run a function that makes an array, and track it; a tracked fill value contributes."""
-    memory = memory_of(like)
+    home = home_of(like)
     values = Inputs()
     prototype = func in LIKE
     args = tuple(
-        Inputs().unwrap(arg) if prototype and place == 0 else values.unwrap(arg)
+        _plain(arg) if prototype and place == 0 else values.unwrap(arg)
         for place, arg in enumerate(args)
     )
     options = {
-        key: Inputs().unwrap(value) if key in ("a", "prototype") else values.unwrap(value)
+        key: _plain(value) if key in ("a", "prototype") else values.unwrap(value)
         for key, value in kwargs.items()
     }
     if prototype and options.get("subok", True):
         options["subok"] = False
     result = func(*args, **options)
-    if memory is None or type(result) is not np.ndarray:
+    if home is None or type(result) is not np.ndarray:
         return result
-    recorder = recorder_of(memory.recorder)
-    base = memory.node.base
+    recorder = recorder_of(home)
+    base = next(iter(nodes_behind(like))).base
     node = recorder.node(result.shape, f"{base}.{func.__name__}", base)
     lineages = tuple(elementwise(result.shape, plain.shape) for plain in values.plains)
     recorder.record(Step(func.__name__, values.nodes, [node], (lineages,), {}))
-    return wrap_root(type(like), result, Memory(result, node, memory.recorder))
+    return wrap_root(kind, result, Memory(result, node, home))

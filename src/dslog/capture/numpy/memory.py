@@ -6,21 +6,26 @@ they are overwritten. A view remembers which version it has seen; used again aft
 a new node from the root's latest version. So whatever is read has the lineage of what is there.
 
 Writes wait until somebody reads: a loop that fills an array cell by cell makes one new version.
+Single cells that were written may be read meanwhile; where they come from is kept cell by cell.
+
+What tracked arrays and scalars are to the rest of capture is here too; what they are to a program
+is in ``array.py`` and ``scalar.py``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from dslog.algebra.positions import pairs_of_cells
-from dslog.algebra.product import identity
 from dslog.capture.capture_cost import CaptureCost
+from dslog.capture.leaks import HOOKS
+from dslog.capture.numpy.cell_source import FromCell, Source, cells_of, lineages_of
 from dslog.capture.numpy.index import open_key
 from dslog.capture.numpy.overwrite import Write, assigned, resolve, slab
 from dslog.capture.numpy.view import is_view, lineage_of_view, place, touches
@@ -28,6 +33,11 @@ from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.compress.encoder import compress
 from dslog.errors import CaptureError
 from dslog.types import I64, Array, Shape
+
+if TYPE_CHECKING:
+    _Ndarray = np.ndarray[Any, Any]
+else:
+    _Ndarray = object
 
 
 class Scope(Recorder, Protocol):
@@ -38,8 +48,8 @@ class Scope(Recorder, Protocol):
         """The recorder of the store it belongs to."""
         ...
 
-    def made(self, array: Array) -> None:
-        """Take note of an array that got a node inside."""
+    def made(self, value: Tracked | TrackedScalar) -> None:
+        """Take note of a value that got a node inside."""
         ...
 
     def written(self, memory: Memory) -> None:
@@ -68,6 +78,7 @@ class Memory:
 
     __slots__ = (
         "__weakref__",
+        "_cells",
         "_first",
         "_made",
         "_recorder",
@@ -90,27 +101,43 @@ class Memory:
         self._first: Node | None = None  # whose name those of later versions begin with
         self._made = 0
         self._writes: list[Write] = []
+        self._cells: dict[int, Source | None] = {}  # written after those
         self._recorder: Recorder | None = None  # of the waiting writes
 
     @property
     def waiting(self) -> bool:
         """Whether there are writes that no version has yet."""
-        return bool(self._writes)
+        return bool(self._writes or self._cells)
 
     def write(self, write: Write) -> None:
         """Take note of overwritten cells."""
-        recorder = recorder_of(self.recorder)
-        if self._writes and (
-            recorder is not self._recorder
-            or len(self._writes) >= CaptureCost.current().waiting_writes
-        ):
+        self._begin()
+        self._gather()
+        if len(self._writes) >= CaptureCost.current().waiting_writes:
             self.settle()
-        self._recorder = recorder
+            self._begin()
         self._writes.append(write)
-        self._tell_scope()
+
+    def write_cell(self, position: int, source: Source | None) -> None:
+        """Take note that one cell of the root was overwritten."""
+        if not self._cells or CURRENT.get():
+            self._begin()
+        self._cells[position] = source
+
+    def read_cell(self, position: int) -> Source | None:
+        """Return where one cell of the root comes from."""
+        if self._cells:
+            if position in self._cells:
+                return self._cells[position]
+            if not self._writes:
+                return FromCell(self.node, position)
+        if self._writes:
+            self.settle()
+        return FromCell(self.node, position)
 
     def settle(self) -> Node:
         """Make a version with all writes so far and return its node."""
+        self._gather()
         if self._writes and self._recorder is not None:
             writes, self._writes = self._writes, []
             old, recorder = self.node, self._recorder
@@ -130,8 +157,25 @@ class Memory:
     def replace(self, node: Node) -> None:
         """Go on with a version that an operation has written as a whole."""
         self._tell_scope()
-        self._writes = []
+        self._writes, self._cells = [], {}
         self._go_on(node)
+
+    def _begin(self) -> None:
+        """Let writes of another scope, made before, be a version of their own."""
+        recorder = recorder_of(self.recorder)
+        if recorder is not self._recorder:
+            if self.waiting:
+                self.settle()
+            self._recorder = recorder
+        self._tell_scope()
+
+    def _gather(self) -> None:
+        """Let the cells that were written one by one be one write."""
+        if not self._cells:
+            return
+        cells, self._cells = self._cells, {}
+        sources = tuple(lineages_of(cells.items(), self.root.shape))
+        self._writes.append(Write(np.array(sorted(cells), np.int64), sources))
 
     def _go_on(self, node: Node) -> None:
         self.node = node
@@ -149,8 +193,7 @@ class Memory:
         return recorder.node(self.root.shape, (self._first, self._made), self.node.base)
 
     def _tell_scope(self) -> None:
-        scope = scope_of(self.recorder)
-        if scope is not None:
+        if CURRENT.get() and (scope := scope_of(self.recorder)) is not None:
             scope.written(self)
 
 
@@ -158,28 +201,38 @@ class Memory:
 class State:
     """A tracked array's place in the lineage graph.
 
-    ``plain`` is the same memory as an ordinary ndarray: numpy computes with that. ``node`` is a
-    view's, of version ``seen`` of the memory; a root's is its memory's. ``scalar`` is set where
-    numpy would have given a scalar, which can't be changed in place. Arrays that numpy makes of a
-    tracked one behind our back have an ``origin`` and find their place when they are used.
+    ``plain`` is its memory as an ordinary ndarray: numpy computes with that. ``node`` is a view's,
+    of version ``seen`` of the memory; a root's is its memory's. ``steps`` is how positions of a
+    view become positions of the root: one to add, and one per axis to multiply with; None where
+    that is not known yet, () where there is no such formula.
     """
 
-    plain: Array | None = None
-    memory: Memory | None = None
+    plain: Array
+    memory: Memory | None
     node: Node | None = None
     seen: int = 0
-    scalar: bool = False
-    origin: Tracked | None = None
+    steps: tuple[int, ...] | None = None
 
 
-class Tracked(np.ndarray[Any, Any]):
-    """An ndarray with a place in the lineage graph."""
+class Tracked(_Ndarray):
+    """An array with a place in the lineage graph, and the values of an ndarray.
 
-    tracking: State | None = None
+    It says that it is an ndarray, but it is none: compiled code that would read an ndarray's
+    memory has to ask this one for its values, so that we know.
+    """
 
-    def __array_finalize__(self, obj: Any) -> None:
-        if isinstance(obj, Tracked):
-            self.tracking = State(origin=obj)
+    __slots__ = ("__weakref__", "tracking")
+    tracking: State
+    scalar: ClassVar[Callable[[Any, Source, StoreRecorder], Any]]
+
+
+class TrackedScalar:
+    """A number, and where it comes from; it says that it is one, but it has to be asked for it."""
+
+    __slots__ = ("__weakref__", "home", "plain", "source")
+    plain: Any
+    source: Source
+    home: StoreRecorder
 
 
 T = TypeVar("T", bound=Tracked)
@@ -187,57 +240,69 @@ T = TypeVar("T", bound=Tracked)
 
 def plain_of(array: Tracked) -> Array:
     """Return a tracked array's values, without a copy."""
-    state = array.tracking
-    if state is None:
-        return np.ndarray.view(array, np.ndarray)
-    if state.plain is None:
-        state.plain = np.ndarray.view(array, np.ndarray)
-    return state.plain
+    return array.tracking.plain
 
 
-def is_scalar(array: Tracked) -> bool:
-    """Whether an array stands for a numpy scalar."""
-    return array.tracking is not None and array.tracking.scalar
+def wrap(kind: type[T], state: State) -> T:
+    """Make the tracked array of a state."""
+    array = object.__new__(kind)
+    array.tracking = state
+    return array
 
 
-def wrap_root(kind: type[T], plain: Array, memory: Memory, *, scalar: bool = False) -> T:
+def wrap_root(kind: type[T], plain: Array, memory: Memory) -> T:
     """Make the tracked array of a root's values."""
-    array = plain.view(kind)
-    array.tracking = State(plain, memory, scalar=scalar)
+    array = wrap(kind, State(plain, memory))
     if memory.keep:
         memory.recorder.keep(memory.node, plain)
     memory.recorder.see(array)
-    _tell_scope(array, memory)
+    _tell_scope(array, memory.recorder)
     return array
 
 
 def wrap_view(kind: type[T], plain: Array, memory: Memory, node: Node | None) -> T:
     """Make a tracked array that looks at memory which others see too."""
-    array = plain.view(kind)
-    array.tracking = State(plain, memory, node, memory.version if node else -1)
+    array = wrap(kind, State(plain, memory, node, memory.version if node else -1))
     if memory.keep and node:
         memory.recorder.keep(node, plain)
     memory.recorder.see(array)
-    _tell_scope(array, memory)
+    _tell_scope(array, memory.recorder)
     return array
+
+
+def wrap_scalar(kind: type[Tracked], plain: Any, node: Node, home: StoreRecorder) -> Any:
+    """Make the tracked scalar that is all of a node."""
+    scalar = kind.scalar(plain, FromCell(node, 0), home)
+    if isinstance(scalar, TrackedScalar):
+        home.see(scalar)
+        _tell_scope(scalar, home)
+    return scalar
 
 
 def memory_of(array: Tracked) -> Memory | None:
     """Return the memory of an array, or None when it is not tracked, or not any more."""
-    state = array.tracking
-    if state is None:
-        return None
-    if state.memory is None and state.origin is not None:
-        _adopt(array, state)
-    memory = state.memory
+    memory = array.tracking.memory
     return None if memory is None or memory.recorder.closed else memory
+
+
+def is_tracked(value: object) -> bool:
+    """Whether something is a tracked array or scalar."""
+    return isinstance(value, (Tracked, TrackedScalar))
+
+
+def home_of(value: Tracked | TrackedScalar) -> StoreRecorder | None:
+    """Return the recorder of the store that a value is tracked in, None when that is closed."""
+    if isinstance(value, TrackedScalar):
+        return None if value.home.closed else value.home
+    memory = memory_of(value)
+    return None if memory is None else memory.recorder
 
 
 def settled_node(array: Tracked) -> Node | None:
     """Return the node of what an array holds now, if that is known without recording anything."""
     state = array.tracking
-    memory = None if state is None else state.memory
-    if state is None or memory is None or memory.waiting or memory.recorder.closed:
+    memory = state.memory
+    if memory is None or memory.waiting or memory.recorder.closed:
         return None
     if state.plain is memory.root:
         return memory.node
@@ -247,18 +312,29 @@ def settled_node(array: Tracked) -> Node | None:
 def held_values(recorder: StoreRecorder) -> dict[str, Array]:
     """Return the arrays that the program holds, as they are now, by their names in the store."""
     found = {}
-    for array in recorder.alive:
-        node = settled_node(array) if isinstance(array, Tracked) else None
-        if isinstance(array, Tracked) and node is not None and node.stored:
-            found[node.name] = plain_of(array)
+    for value in recorder.alive:
+        if isinstance(value, Tracked):
+            node, plain = settled_node(value), plain_of(value)
+        elif isinstance(value, TrackedScalar):
+            node, plain = own_node(value), np.asarray(value.plain)
+        else:
+            continue
+        if node is not None and node.stored:
+            found[node.name] = plain
     return found
+
+
+def own_node(scalar: TrackedScalar) -> Node | None:
+    """Return the node that a scalar is all of, if there is one."""
+    source = scalar.source
+    return source.node if isinstance(source, FromCell) and not source.node.shape else None
 
 
 def node_of(array: Tracked) -> Node | None:
     """Return the node of what an array holds now, or None when it is not tracked."""
     memory = memory_of(array)
     state = array.tracking
-    if memory is None or state is None:
+    if memory is None:
         return None
     root = memory.settle() if memory.waiting else memory.node
     if state.plain is memory.root:
@@ -270,69 +346,156 @@ def node_of(array: Tracked) -> Node | None:
 
 def _refresh(array: Tracked, state: State, memory: Memory) -> None:
     """Give a view a node from the root's latest version."""
-    lineage = lineage_of_view(plain_of(array), memory.root)
+    lineage = lineage_of_view(state.plain, memory.root)
     recorder = recorder_of(memory.recorder)
-    node = recorder.node(array.shape, f"{memory.node.base}.view", memory.node.base)
+    node = recorder.node(state.plain.shape, f"{memory.node.base}.view", memory.node.base)
     recorder.record(Step("view", [memory.node], [node], ((lineage,),), {}))
     state.node, state.seen = node, memory.version
-    _tell_scope(array, memory)
+    _tell_scope(array, memory.recorder)
 
 
-def _adopt(array: Tracked, state: State) -> None:
-    """Find the place of an array that numpy made of another: a view of it, or an equal copy."""
-    origin, state.origin = state.origin, None
-    if origin is None:
-        return
-    node, memory = node_of(origin), memory_of(origin)
-    if node is None or memory is None:
-        return
-    plain, source = plain_of(array), plain_of(origin)
-    if is_view(plain, memory.root):
-        state.memory, state.seen = memory, -1
-    elif plain.shape == source.shape and _same(plain, source):
-        recorder = recorder_of(memory.recorder)
-        copy = recorder.node(plain.shape, f"{node.base}.copy", node.base)
-        recorder.record(Step("copy", [node], [copy], ((identity(plain.shape),),), {}))
-        state.memory = Memory(plain, copy, memory.recorder)
-        _tell_scope(array, memory)
+def scalar_node(scalar: TrackedScalar) -> Node:
+    """Return the node that a scalar is all of; it gets one now if it had none."""
+    node = own_node(scalar)
+    if node is not None:
+        node.owner.reach(node)
+        return node
+    source = scalar.source
+    operation = "getitem" if isinstance(source, FromCell) else source.operation
+    pairs = lineages_of([(0, source)], ())
+    recorder = recorder_of(scalar.home)
+    base = pairs[0][0].base
+    args: dict[str, object] = {}
+    if isinstance(source, FromCell):
+        args = {"key": [int(k) for k in np.unravel_index(source.position, source.node.shape)]}
+    node = recorder.node((), f"{base}.{operation}", base)
+    nodes, row = [each for each, _ in pairs], [lineage for _, lineage in pairs]
+    recorder.record(Step(operation, nodes, [node], (row,), args))
+    scalar.source = FromCell(node, 0)
+    if any(each.keep for each in nodes):
+        scalar.home.keep(node, np.asarray(scalar.plain))
+    scalar.home.see(scalar)
+    _tell_scope(scalar, scalar.home)
+    return node
 
 
-def _same(copy: Array, source: Array) -> bool:
-    """Whether two arrays hold the same values, up to a conversion of their type."""
-    try:
-        other = source.astype(copy.dtype)
-        return bool(((copy == other) | ((copy != copy) & (other != other))).all())  # noqa: PLR0124
-    except (TypeError, ValueError):
-        return False
+def _tell_scope(value: Tracked | TrackedScalar, recorder: StoreRecorder) -> None:
+    if CURRENT.get() and (scope := scope_of(recorder)) is not None:
+        scope.made(value)
 
 
-def _tell_scope(array: Tracked, memory: Memory) -> None:
-    scope = scope_of(memory.recorder)
-    if scope is not None:
-        scope.made(array)
+# what leaves
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def way_out(function: F) -> F:
+    """Mark a function through which values leave: who called it is who takes them."""
+    HOOKS.add(function.__code__)
+    return function
+
+
+@way_out
+def leak(way: str, *values: Any, loses: bool = True) -> None:
+    """Take note that values leave tracking."""
+    nodes: dict[StoreRecorder, dict[Node, None]] = {}
+    for value in tracked_in(values):
+        home = home_of(value)
+        if home is not None:
+            nodes.setdefault(home, {}).update(dict.fromkeys(nodes_behind(value)))
+    for home, found in nodes.items():
+        home.leak(way, found, loses=loses)
+
+
+HOOKS.add(StoreRecorder.leak.__code__)
+
+
+@way_out
+def take(value: Tracked | TrackedScalar, way: str) -> Any:
+    """Return the values of an array or scalar to somebody who goes on without lineage."""
+    leak(way, value)
+    return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
+
+
+@way_out
+def decide(value: Tracked | TrackedScalar, way: str = "bool") -> Any:
+    """Return values to somebody who only decides what to do."""
+    leak(way, value, loses=False)
+    return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
+
+
+def nodes_behind(value: Tracked | TrackedScalar) -> Iterable[Node]:
+    """Return the nodes that hold a value, or that a scalar was computed from."""
+    if isinstance(value, Tracked):
+        node = node_of(value)
+        return () if node is None else (node,)
+    nodes = dict.fromkeys(cell.node for cell in cells_of(value.source))
+    for node in nodes:
+        node.owner.reach(node)
+    return nodes
+
+
+def tracked_in(values: Any) -> Iterator[Tracked | TrackedScalar]:
+    """Give the tracked arrays and scalars among values, also inside lists, tuples and dicts."""
+    for value in values:
+        if isinstance(value, (Tracked, TrackedScalar)):
+            yield value
+        elif type(value) in (list, tuple):
+            yield from tracked_in(value)
+        elif type(value) is dict:
+            yield from tracked_in(value.values())
+
+
+def first_tracked(values: Sequence[Any]) -> Tracked | TrackedScalar | None:
+    """Return some tracked array or scalar among values, also inside lists."""
+    return next(tracked_in(values), None)
+
+
+# what a call takes
 
 
 class Inputs:
-    """Tracked arrays, each once, with their nodes.
+    """Tracked arrays and scalars, each once, with their nodes.
 
-    The nodes are taken before a call runs: afterwards an array may hold something else.
+    The nodes are taken before a call runs: afterwards an array may hold something else. Rules look
+    at arrays, so a scalar is there as an array of no axes.
     """
 
-    __slots__ = ("arrays", "nodes", "plains", "recorder")
+    __slots__ = ("_scalars", "arrays", "nodes", "plains", "recorder")
 
     def __init__(self) -> None:
-        self.arrays: list[Tracked] = []
+        self.arrays: list[Tracked | TrackedScalar] = []
         self.plains: list[Array] = []
         self.nodes: list[Node] = []
         self.recorder: StoreRecorder | None = None
+        self._scalars: dict[int, Array] = {}
 
     def unwrap(self, value: Any) -> Any:
-        """Return an argument with plain arrays in place of tracked ones, also inside lists."""
+        """Return an argument with plain values in place of tracked ones, also inside lists."""
         if isinstance(value, Tracked):
             return self._add(value)
+        if isinstance(value, TrackedScalar):
+            self._add_scalar(value)
+            return value.plain
         if type(value) in (list, tuple):
             return type(value)([self.unwrap(item) for item in value])
         return value
+
+    def for_rules(self, value: Any) -> Any:
+        """Return an argument as rules get it: scalars that are inputs are arrays of no axes."""
+        if isinstance(value, Tracked):
+            return plain_of(value)
+        if isinstance(value, TrackedScalar):
+            return self._scalars.get(id(value), value.plain)
+        if type(value) in (list, tuple):
+            return type(value)([self.for_rules(item) for item in value])
+        return value
+
+    @property
+    def has_scalars(self) -> bool:
+        """Whether some input is a scalar."""
+        return bool(self._scalars)
 
     @property
     def home(self) -> StoreRecorder:
@@ -344,19 +507,23 @@ class Inputs:
     @property
     def keeps(self) -> bool:
         """Whether the values of some input are kept, and so those of its results."""
-        return any(memory.keep for array in self.arrays if (memory := memory_of(array)))
+        return any(node.keep for node in self.nodes)
 
     def array_of(self, plain: Array) -> Tracked | None:
         """Return the input whose values these are."""
         for array, own in zip(self.arrays, self.plains, strict=True):
-            if own is plain:
+            if own is plain and isinstance(array, Tracked):
                 return array
         return None
 
     def memory_under(self, view: Array) -> Memory | None:
         """Return the memory of the input that a result is a view of."""
         for array, plain in zip(self.arrays, self.plains, strict=True):
-            if is_view(view, plain) and (memory := memory_of(array)) is not None:
+            if (
+                isinstance(array, Tracked)
+                and is_view(view, plain)
+                and (memory := memory_of(array)) is not None
+            ):
                 return memory
         return None
 
@@ -364,29 +531,38 @@ class Inputs:
         plain = plain_of(array)
         if any(array is known for known in self.arrays):
             return plain
-        node, memory = node_of(array), memory_of(array)
-        if node is None or memory is None:
+        memory = memory_of(array)
+        if memory is None:
             return plain
-        if self.recorder not in (None, memory.recorder):
-            raise CaptureError(
-                f"a call takes arrays of two stores, {self.nodes[0].name!r} and {node.name!r}: "
-                f"track both in one store, or give np.asarray(x) for the one that needs no lineage"
-            )
-        self.recorder = memory.recorder
-        self.arrays.append(array)
-        self.plains.append(plain)
-        self.nodes.append(node)
+        self._join(memory.recorder, array)
+        node = node_of(array)
+        if node is not None:
+            self.arrays.append(array)
+            self.plains.append(plain)
+            self.nodes.append(node)
         return plain
 
+    def _add_scalar(self, scalar: TrackedScalar) -> None:
+        if id(scalar) in self._scalars or scalar.home.closed:
+            return
+        self._join(scalar.home, scalar)
+        node = scalar_node(scalar)
+        self._scalars[id(scalar)] = plain = np.asarray(scalar.plain)
+        self.arrays.append(scalar)
+        self.plains.append(plain)
+        self.nodes.append(node)
 
-def first_tracked(values: Sequence[Any]) -> Tracked | None:
-    """Return some tracked array among values, also inside lists."""
-    for value in values:
-        if isinstance(value, Tracked):
-            return value
-        if isinstance(value, list | tuple) and (found := first_tracked(value)) is not None:
-            return found
-    return None
+    def _join(self, recorder: StoreRecorder, value: Tracked | TrackedScalar) -> None:
+        if self.recorder not in (None, recorder):
+            name = next(iter(nodes_behind(value))).name
+            raise CaptureError(
+                f"a call takes arrays of two stores, {self.nodes[0].name!r} and {name!r}: track "
+                f"both in one store, or give dslog.plain(x) for the one that needs no lineage"
+            )
+        self.recorder = recorder
+
+
+# what is written
 
 
 def write_view(memory: Memory, view: Array, source: Node | None) -> None:
@@ -396,57 +572,84 @@ def write_view(memory: Memory, view: Array, source: Node | None) -> None:
     placement = place(view, memory.root) if view.itemsize == memory.root.itemsize else None
     region = None if placement is None else slab(placement)
     if placement is not None and region is not None:
-        lineage = assigned(placement, source.shape) if source else None
-        memory.write(Write(region, source, lineage))
+        sources = ((source, assigned(placement, source.shape)),) if source else ()
+        memory.write(Write(region, sources))
         return
     found = touches(view, memory.root)
     if found is not None:
         spread = _spread(source, view)
         partial = view.itemsize % memory.root.itemsize != 0
-        write_cells(memory, found[1], source, spread[found[0]], partial=partial)
+        parts = [(source, found[1], spread[found[0]])] if source else []
+        write_cells(memory, found[1], parts, partial=partial)
 
 
-def write_cells(
-    memory: Memory, cells: I64, source: Node | None, from_: I64, *, partial: bool = False
-) -> None:
-    """Take note that cells at C-order positions of the root hold cells of a source.
+Part = tuple[Node, I64, I64]
+"""A source, cells of the root at C-order positions, and the source's cells that each comes from."""
 
-    Positions may repeat: a cell then comes from several cells of the source.
+
+def write_cells(memory: Memory, cells: I64, parts: Sequence[Part], *, partial: bool = False) -> None:
+    """Take note that cells at C-order positions of the root hold cells of some sources.
+
+    Positions may repeat: a cell then comes from several cells.
     """
-    lineage = None
-    if source is not None:
-        pairs = pairs_of_cells(cells, memory.root.shape, from_, source.shape)
-        lineage = compress(pairs, memory.root.shape, source.shape)
-    memory.write(Write(np.unique(cells), source, lineage, partial))
+    shape = memory.root.shape
+    sources = tuple(
+        (source, compress(pairs_of_cells(outs, shape, ins, source.shape), shape, source.shape))
+        for source, outs, ins in parts
+    )
+    memory.write(Write(np.unique(cells), sources, partial))
 
 
-def set_item(memory: Memory, plain: Array, key: Any, value: Any, source: Node | None) -> None:
-    """Assign ``plain[key] = value`` and take note of it; ``plain`` looks at the memory."""
+Origin = tuple[Node, I64]
+"""A source, and by the number of an item the C-order position of the cell it comes from."""
+
+
+def set_item(
+    memory: Memory,
+    plain: Array,
+    key: Any,
+    value: Any,
+    source: Node | None,
+    picks: Sequence[Origin] = (),
+) -> None:
+    """Assign ``plain[key] = value`` and take note of it; ``plain`` looks at the memory.
+
+    ``picks`` are sources of the key's numbers, by the C-order position of the item.
+    """
     if _has_field(key):
         plain[key] = value
         _write_fields(memory, plain, source)
         return
     region = plain[open_key(key)]
-    if is_view(region, plain):
+    if is_view(region, plain) and not picks:
         plain[key] = value
         write_view(memory, region, source)
         return
     codes = np.zeros(plain.shape, np.int64)
-    codes[key] = 1 if source is None else _ramp(source.shape) + 1
+    codes[key] = _ramp(region.shape) + 1
+    origins = list(picks)
+    if source is not None:
+        origins.append((source, _spread(source, region)))
     plain[key] = value
-    write_codes(memory, plain, codes, source)
+    write_codes(memory, plain, codes, origins)
 
 
-def write_codes(memory: Memory, plain: Array, codes: I64, source: Node | None) -> None:
-    """Take note of cells of a view that hold a source's cell: its C-order position + 1, or 0."""
+def write_codes(memory: Memory, plain: Array, codes: I64, origins: Sequence[Origin]) -> None:
+    """Take note of cells of a view that hold an item: its number + 1, or 0 where there is none."""
     flat = codes.reshape(-1)
-    cells = np.flatnonzero(flat)
     found = touches(plain, memory.root)
-    if not len(cells) or found is None:
+    if not flat.any() or found is None:
         return
     partial = plain.itemsize % memory.root.itemsize != 0
     hit = flat[found[0]] > 0
-    write_cells(memory, found[1][hit], source, flat[found[0][hit]] - 1, partial=partial)
+    cells, items = found[1][hit], flat[found[0][hit]] - 1
+    parts = [(source, cells, positions[items]) for source, positions in origins]
+    write_cells(memory, cells, parts, partial=partial)
+
+
+def all_cells(source: Node | None) -> list[Origin]:
+    """Say that the items are the cells of a source."""
+    return [] if source is None else [(source, _ramp(source.shape).reshape(-1))]
 
 
 def _write_fields(memory: Memory, plain: Array, source: Node | None) -> None:
@@ -455,7 +658,8 @@ def _write_fields(memory: Memory, plain: Array, source: Node | None) -> None:
     if found is None:
         return
     spread = _spread(source, plain)
-    write_cells(memory, found[1], source, spread[found[0]], partial=True)
+    parts = [(source, found[1], spread[found[0]])] if source else []
+    write_cells(memory, found[1], parts, partial=True)
 
 
 def _has_field(key: Any) -> bool:

@@ -31,13 +31,12 @@ Region = tuple[slice, ...] | I64
 class Write:
     """Cells that were overwritten, and where their values came from.
 
-    ``lineage`` is from the whole array to the source. A ``partial`` write changed a part of each
-    cell (a field, an imaginary part), so what was there still contributes.
+    Lineage is from the whole array to a source. A ``partial`` write changed a part of each cell (a
+    field, an imaginary part), so what was there still contributes.
     """
 
     region: Region
-    source: Node | None = None
-    lineage: Lineage | None = None
+    sources: tuple[tuple[Node, Lineage], ...] = ()
     partial: bool = False
 
 
@@ -195,12 +194,12 @@ def resolve(
         before = _peek(covered, write.region) if write.partial else paint(covered, write.region)
         if not before.any():
             last.append(write)
-        elif not before.all() and write.lineage is not None:
+        elif not before.all() and write.sources:
             visible = np.zeros(shape, bool)
             paint(visible, write.region)
             visible &= ~_later(writes, write, shape)
-            lineage = restrict(write.lineage, out=visible)
-            last.append(Write(write.region, write.source, lineage))
+            seen = [(node, restrict(lineage, out=visible)) for node, lineage in write.sources]
+            last.append(Write(write.region, tuple(seen)))
     left = unpaint(~covered)
     return _identity_or_none(shape, left), _sources(last[::-1])
 
@@ -221,6 +220,6 @@ def _later(writes: Sequence[Write], write: Write, shape: Shape) -> Mask:
 def _sources(writes: Sequence[Write]) -> list[tuple[Node, Lineage]]:
     found: dict[Node, list[Lineage]] = {}
     for write in writes:
-        if write.source is not None and write.lineage is not None:
-            found.setdefault(write.source, []).append(write.lineage)
+        for source, lineage in write.sources:
+            found.setdefault(source, []).append(lineage)
     return [(source, union(*lineages)) for source, lineages in found.items()]

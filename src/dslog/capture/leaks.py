@@ -1,0 +1,139 @@
+"""Where values leave tracked arrays: noted by array, way and place, and told once per place.
+
+Every way out is a hook that Python or numpy calls: ``__float__``, ``__array__``, a buffer, pickling.
+What comes back as a plain value has no lineage, so answers about what is made after a leak may miss
+cells, and say so. A *decision*, such as ``if x > 0``, moves no value: it is noted, and no more. Nor
+do values come back from a picture that was drawn of them.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from dslog.capture.place import Place, find_place, origin_of
+from dslog.errors import DslogError
+from dslog.store.arguments import ArgumentError
+from dslog.store.commit import DraftLeak
+
+if TYPE_CHECKING:
+    from dslog.capture.recorder import Node
+
+Policy = Literal["warn", "error", "ignore"]
+_DRAWING = frozenset({"matplotlib", "seaborn", "plotly", "bokeh", "IPython", "ipykernel"})
+
+
+class LeakWarning(UserWarning):
+    """Values left a tracked array: what is made of them has no lineage."""
+
+
+class LeakError(DslogError, RuntimeError):
+    """Values were about to leave a tracked array of a store opened with ``leaks="error"``."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One way at one place, since the last commit: how often values of which nodes left.
+
+    With a node goes how many arrays were new to the store when its values left first.
+    """
+
+    way: str
+    place: Place
+    loses: bool
+    counts: dict[Node, int] = field(default_factory=dict)
+    before: dict[Node, int] = field(default_factory=dict)
+
+
+class LeakLog:
+    """What one store knows of leaks that are not committed yet."""
+
+    def __init__(self, policy: Policy = "warn") -> None:
+        if policy not in get_args(Policy):
+            names = ", ".join(map(repr, get_args(Policy)))
+            raise ArgumentError(f"leaks is one of {names}, not {policy!r}")
+        self.policy = policy
+        self._lock = threading.Lock()
+        self._entries: dict[tuple[str, Place], Entry] = {}
+        self._told: set[tuple[str, Place]] = set()
+
+    def note(self, way: str, nodes: Iterable[Node], new: int, *, loses: bool = True) -> None:
+        """Take note that values of nodes leave by some way, called from outside of DSLog.
+
+        ``new`` is how many arrays are new to the store. What DSLog itself reads stays here.
+        """
+        frame = sys._getframe(1)  # noqa: SLF001 (there is no other way to know who called)
+        while frame.f_back is not None and frame.f_code in HOOKS:
+            frame = frame.f_back
+        if origin_of(frame.f_code) == "dslog":
+            return
+        place = find_place(frame)
+        if place.inside.partition(".")[0] in _DRAWING:
+            loses = False
+        if loses:
+            self._tell(way, place)
+        with self._lock:
+            entry = self._entries.setdefault((way, place), Entry(way, place, loses))
+            for node in nodes:
+                entry.counts[node] = entry.counts.get(node, 0) + 1
+                entry.before.setdefault(node, new)
+
+    def _tell(self, way: str, place: Place) -> None:
+        if self.policy == "ignore" or (way, place) in self._told:
+            return
+        message = (
+            f"values leave a tracked array by {way}"
+            + (f" inside {place.inside}" if place.inside else "")
+            + ": what is made of them has no lineage"
+        )
+        if self.policy == "error":
+            where = f"{Path(place.file).name}:{place.line} in {place.function}"
+            raise LeakError(f"{message} ({where}); dslog.plain(x) gives the values on purpose")
+        self._told.add((way, place))
+        warnings.warn_explicit(message, LeakWarning, place.file, place.line)
+
+    def replace(self, outside: Mapping[Node, Iterable[Node]]) -> None:
+        """Say of leaks of nodes that the store never gets which nodes they come from."""
+        with self._lock:
+            for entry in self._entries.values():
+                for node in [node for node in entry.counts if node in outside]:
+                    count, before = entry.counts.pop(node), entry.before.pop(node)
+                    for source in outside[node]:
+                        entry.counts[source] = entry.counts.get(source, 0) + count
+                        entry.before[source] = min(before, entry.before.get(source, before))
+
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
+    def drain(self, stored: object) -> list[DraftLeak]:
+        """Give what can be committed: leaks of nodes that the recorder ``stored`` owns."""
+        drafts: list[DraftLeak] = []
+        with self._lock:
+            for key, entry in list(self._entries.items()):
+                for node in [node for node in entry.counts if node.owner is stored]:
+                    drafts.append(
+                        DraftLeak(
+                            node,
+                            entry.way,
+                            entry.place.file,
+                            entry.place.line,
+                            entry.place.function,
+                            entry.place.inside,
+                            entry.counts.pop(node),
+                            entry.loses,
+                            entry.before.pop(node),
+                        )
+                    )
+                entry.before = dict.fromkeys(entry.before, 0)
+                if not entry.counts:
+                    del self._entries[key]
+        return drafts
+
+
+HOOKS: set[object] = set()
+"""The code of functions through which values leave: who called them is who took the values."""

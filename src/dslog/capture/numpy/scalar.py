@@ -1,0 +1,335 @@
+"""Tracked scalars: a numpy scalar, or a Python number made of one, that knows where it is from.
+
+``x[2, 3]``, ``x.sum()`` and what is computed of them are tracked without an operation of their own:
+the cells they come from are kept with the number until it gets into an array. A scalar says that
+it is of numpy's class, so that ``isinstance(t, np.float64)`` and ``isinstance(t, float)`` hold, but
+it is no subclass of it: compiled code reads the number of a real ``float`` without a word, and has
+to ask this one (``__float__``, ``__index__``, ``__array__``), so that we know.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dslog.algebra.product import identity
+from dslog.capture.numpy.cell_source import FromCell, Source, joined
+from dslog.capture.numpy.memory import (
+    Memory,
+    Tracked,
+    TrackedScalar,
+    decide,
+    leak,
+    recorder_of,
+    scalar_node,
+    take,
+    tracked_in,
+    way_out,
+    wrap_root,
+)
+from dslog.capture.recorder import Step, StoreRecorder
+
+if TYPE_CHECKING:
+    from dslog.capture.numpy.array import TrackedArray
+
+_PLAIN = frozenset(
+    {int, float, complex, bool, np.bool_, np.datetime64, np.timedelta64}
+    | {np.dtype(code).type for code in "bBhHiIlLqQefdgFDG"}
+)
+_CLASSES: dict[type, type[Scalar]] = {}
+
+
+def make(plain: Any, source: Source | None, home: StoreRecorder) -> Any:
+    """Return a number as a tracked scalar; what is no number, or from nothing, stays as it is."""
+    if source is None or home.closed:
+        return plain
+    kind = _CLASSES.get(type(plain))
+    if kind is None:
+        if type(plain) is tuple:
+            return tuple([make(each, source, home) for each in plain])
+        if type(plain) not in _PLAIN:
+            return plain
+        kind = _class_for(type(plain))
+    scalar: Scalar = object.__new__(kind)
+    scalar.plain = plain
+    scalar.source = source
+    scalar.home = home
+    return scalar
+
+
+def _class_for(kind: type) -> type[Scalar]:
+    """Make the class of scalars that stand for one of numpy's or Python's classes."""
+    fields: dict[str, Any] = {"__slots__": (), "kind": kind, "__module__": __name__}
+    if issubclass(kind, np.generic) and kind not in (np.datetime64, np.timedelta64):
+        fields["dtype"] = np.dtype(kind)
+    made = _CLASSES[kind] = type(f"Tracked_{kind.__name__}", (Scalar,), fields)
+    return made
+
+
+def _plain(value: Any) -> Any:
+    return value.plain if isinstance(value, TrackedScalar) else value
+
+
+def _computed(name: str, function: Callable[..., Any]) -> Any:
+    """Make a method that computes with the numbers: the result is from all of them."""
+
+    def method(self: Scalar, *others: Any) -> Any:
+        if not others:
+            return make(function(self.plain), self.source, self.home)
+        other = others[0]
+        if isinstance(other, TrackedScalar):
+            source = joined(name, (self.source, other.source))
+            return make(function(self.plain, other.plain, *map(_plain, others[1:])), source, self.home)
+        if type(other) in _PLAIN or other is None:
+            return make(function(self.plain, *others), self.source, self.home)
+        if isinstance(other, Tracked):
+            return NotImplemented if name != "pow" or len(others) == 1 else None
+        if _is_array_like(other):
+            return function(self.as_array(), *others)
+        return make(function(self.plain, *others), self.source, self.home)
+
+    return method
+
+
+def _reflected(name: str, function: Callable[..., Any]) -> Any:
+    """Make the method of an operator with the scalar on its right."""
+
+    def method(self: Scalar, other: Any) -> Any:
+        if _is_array_like(other):
+            return function(other, self.as_array())
+        return make(function(_plain(other), self.plain), self.source, self.home)
+
+    return method
+
+
+def _is_array_like(value: Any) -> bool:
+    """Whether an operator with a value is numpy's business, not Python's."""
+    return type(value) in (list, tuple) or (
+        isinstance(value, np.ndarray) and not isinstance(value, TrackedScalar)
+    )
+
+
+def _followed(name: str) -> Any:
+    """Make a method of numpy's scalars whose result comes from the scalar."""
+
+    @way_out
+    def method(self: Scalar, *args: Any, **kwargs: Any) -> Any:
+        return self._follow(name, getattr(self.plain, name), args, kwargs)
+
+    method.__name__ = name
+    return method
+
+
+class Scalar(TrackedScalar):
+    """A number that knows where it comes from; it works like the one it stands for."""
+
+    __slots__ = ()
+    kind: ClassVar[type] = np.float64
+    __array_priority__ = 1e5
+
+    def __new__(cls, *args: Any) -> Any:
+        """``type(t)(value)`` gives a number of the class that the scalar stands for."""
+        if len(args) == 1 and isinstance(args[0], TrackedScalar):
+            return make(cls.kind(args[0].plain), args[0].source, args[0].home)
+        return cls.kind(*args)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self.plain)
+
+    # names
+
+    @property
+    def name(self) -> str:
+        """The name of this number in the store; asking makes it final."""
+        node = scalar_node(self)
+        return node.owner.final_name(node)
+
+    def named(self, name: str) -> Scalar:
+        """Give this number a name in the store and return it."""
+        node = scalar_node(self)
+        recorder = recorder_of(self.home)
+        if not recorder.rename(node, name):
+            new = recorder.node((), name, name)
+            recorder.record(Step("named", [node], [new], ((identity(()),),), {}))
+            self.source = FromCell(new, 0)
+        return self
+
+    # as numpy's
+
+    def as_array(self) -> TrackedArray:
+        """Return a tracked array of no axes with the number in it."""
+        plain = np.array(self.plain)
+        return wrap_root(_array_class(), plain, Memory(plain, scalar_node(self), self.home))
+
+    @way_out
+    def _follow(
+        self, way: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Call a function of the number; numbers that it gives come from it and the arguments."""
+        result = function(*map(_plain, args), **{key: _plain(kwargs[key]) for key in kwargs})
+        if isinstance(result, np.ndarray):
+            return getattr(self.as_array(), way)(*args, **kwargs)
+        others = [v for v in tracked_in((*args, *kwargs.values())) if isinstance(v, TrackedScalar)]
+        source = joined(way, (self.source, *(other.source for other in others)))
+        made = make(result, source, self.home)
+        if made is result and result is not None and not isinstance(result, (str, type)):
+            leak(way, self, *others)
+        return made
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs:
+            sources, plains = [], []
+            for value in inputs:
+                if isinstance(value, TrackedScalar):
+                    sources.append(value.source)
+                    plains.append(value.plain)
+                elif type(value) in _PLAIN:
+                    plains.append(value)
+                else:
+                    break
+            else:
+                return make(ufunc(*plains), joined(ufunc.__name__, sources), self.home)
+        return _array_class().__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _array_class().__array_function__(self, func, types, args, kwargs)
+
+    def __getitem__(self, key: Any) -> Any:
+        if key == ():
+            return self
+        self.plain[key]  # numpy's error, if there is one
+        return self.as_array()[key]
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.plain, name)
+        if callable(value) and not name.startswith("__"):
+            return _Method(self, name, value)
+        return value
+
+    real = property(lambda self: make(self.plain.real, self.source, self.home))
+    imag = property(lambda self: make(self.plain.imag, self.source, self.home))
+    T = property(lambda self: self)
+    __copy__ = as_is = lambda self: self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    # what leaves
+
+    @way_out
+    def __bool__(self) -> bool:
+        return bool(decide(self))
+
+    @way_out
+    def __float__(self) -> float:
+        return float(take(self, "float"))
+
+    @way_out
+    def __int__(self) -> int:
+        return int(take(self, "int"))
+
+    @way_out
+    def __index__(self) -> int:
+        return operator.index(take(self, "index") if self._is_whole() else self.plain)
+
+    def _is_whole(self) -> bool:
+        return hasattr(self.plain, "__index__")
+
+    @way_out
+    def __complex__(self) -> complex:
+        return complex(take(self, "complex"))
+
+    @way_out
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(take(self, "__array__"), dtype=dtype)
+
+    @way_out
+    def item(self, *args: Any) -> Any:
+        """Return the number as Python's own, which is not tracked."""
+        plain = take(self, "item")
+        return plain.item(*args) if isinstance(plain, np.generic) else plain
+
+    @way_out
+    def tolist(self) -> Any:
+        """Return the number as Python's own, which is not tracked."""
+        plain = take(self, "tolist")
+        return plain.tolist() if isinstance(plain, np.generic) else plain
+
+    @way_out
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return take(self, "pickle").__reduce_ex__(protocol)
+
+    @way_out
+    def __hash__(self) -> int:
+        return hash(decide(self, "hash"))
+
+    # to look at
+
+    def __repr__(self) -> str:
+        return repr(self.plain)
+
+    def __str__(self) -> str:
+        return str(self.plain)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.plain, spec)
+
+    def __dir__(self) -> list[str]:
+        return [*dir(self.plain), "name", "named"]
+
+
+class _Method:
+    """A method of a number, which is followed where it gives a number."""
+
+    __slots__ = ("_function", "_name", "_scalar")
+
+    def __init__(self, scalar: Scalar, name: str, function: Callable[..., Any]) -> None:
+        self._scalar, self._name, self._function = scalar, name, function
+
+    @way_out
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._scalar._follow(self._name, self._function, args, kwargs)  # noqa: SLF001
+
+
+for _name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift",
+):  # fmt: skip
+    _function = getattr(operator, f"__{_name}__")
+    setattr(Scalar, f"__{_name}__", _computed(_name, _function))
+    setattr(Scalar, f"__r{_name}__", _reflected(_name, _function))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
+    setattr(Scalar, f"__{_name}__", _computed(_name, getattr(operator, f"__{_name}__")))
+for _name, _function in {
+    "divmod": divmod, "round": round, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
+}.items():  # fmt: skip
+    setattr(Scalar, f"__{_name}__", _computed(_name, _function))
+setattr(Scalar, "__rdivmod__", _reflected("divmod", divmod))  # noqa: B010
+setattr(Scalar, "__pow__", _computed("pow", pow))  # noqa: B010
+
+
+def _array_class() -> type[TrackedArray]:
+    from dslog.capture.numpy.array import TrackedArray  # noqa: PLC0415 (each knows the other)
+
+    return TrackedArray
+
+
+def teach_json() -> None:
+    """Let ``json`` write tracked numbers as it writes those they stand for."""
+    original = json.JSONEncoder.default
+    if hasattr(original, "knows_scalars"):
+        return
+
+    @way_out
+    def default(self: json.JSONEncoder, o: Any) -> Any:
+        if isinstance(o, TrackedScalar) and issubclass(type(o.plain), (float, int, bool)):
+            return take(o, "json") * 1
+        return original(self, _plain(o))
+
+    default.knows_scalars = True  # type: ignore[attr-defined]
+    json.JSONEncoder.default = default  # type: ignore[method-assign]

@@ -1,0 +1,93 @@
+"""Where in a program something happens: the line of its own code, and the library called there.
+
+Frames are looked at from the inside out. Those of DSLog do not count; the first one of the
+program's own code is the place; what was called there, if it is of an installed package, is the
+library function that the program was inside of.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Literal
+
+Origin = Literal["dslog", "installed", "program"]
+
+_HERE = str(Path(__file__).resolve().parents[1])
+_INSTALLED = tuple(
+    sorted({sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")})
+)
+_ORIGINS: dict[str, Origin] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a program; ``inside`` is the library function that the program called there."""
+
+    file: str
+    line: int
+    function: str
+    inside: str = ""
+
+    def __str__(self) -> str:
+        inside = f", inside {self.inside}" if self.inside else ""
+        return f"{self.file}:{self.line} in {self.function}{inside}"
+
+
+def origin_of(code: CodeType) -> Origin:
+    """Return whose code this is: DSLog's, an installed package's, or the program's own.
+
+    >>> import json
+    >>> origin_of(json.dumps.__code__), origin_of(origin_of.__code__)
+    ('installed', 'dslog')
+    """
+    file = code.co_filename
+    known = _ORIGINS.get(file)
+    if known is None:
+        known = _ORIGINS[file] = _read_origin(file)
+    return known
+
+
+def _read_origin(file: str) -> Origin:
+    if file.startswith(_HERE):
+        return "dslog"
+    if file.startswith((*_INSTALLED, "<frozen", "<__array_function__")) or (
+        "/site-packages/" in file or "/dist-packages/" in file
+    ):
+        return "installed"
+    return "program"
+
+
+def caller() -> FrameType | None:
+    """Return the innermost frame that is not DSLog's: who called us."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 (there is no other way)
+    while frame is not None and origin_of(frame.f_code) == "dslog":
+        frame = frame.f_back
+    return frame
+
+
+def find_place(frame: FrameType | None) -> Place:
+    """Return the program's line that a frame was called from, or the frame's own."""
+    innermost, library = frame, None
+    while frame is not None:
+        origin = origin_of(frame.f_code)
+        if origin == "program":
+            return _place(frame, "" if library is None else _name_of(library))
+        if origin == "installed":
+            library = frame
+        frame = frame.f_back
+    return Place("?", 0, "?") if innermost is None else _place(innermost, _name_of(innermost))
+
+
+def _place(frame: FrameType, inside: str) -> Place:
+    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname, inside)
+
+
+def _name_of(frame: FrameType) -> str:
+    """The dotted name of a library's function, without the private modules it lies in."""
+    modules = str(frame.f_globals.get("__name__", "?")).split(".")
+    public = [part for part in modules if not part.startswith("_")] or modules[:1]
+    return ".".join([*public, frame.f_code.co_qualname])

@@ -9,7 +9,7 @@ The kinds are tried in the order of ``KINDS``; a rule that returns None leaves t
 
 from __future__ import annotations
 
-import functools
+import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -29,7 +29,7 @@ R = TypeVar("R", bound=Rule)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A registered rule: its name in numpy, how it works, and the function."""
+    """A registered rule: its dotted name, how it works, and the function."""
 
     name: str
     kind: Kind
@@ -49,13 +49,13 @@ class Registry:
     known: dict[Any, Any] = field(default_factory=dict)
 
     def add(self, name: str, kind: Kind, rule: Rule, note: str = "") -> None:
-        """Register a rule; a name this numpy does not have is passed over."""
+        """Register a rule; a name that is not installed is passed over."""
         target = resolve(name)
         if target is not None:
             self.attach(target, name, kind, rule, note)
 
     def attach(self, target: Any, name: str, kind: Kind, rule: Rule, note: str = "") -> None:
-        """Register a rule for a function that numpy has no name for."""
+        """Register a rule for a function that has no public name."""
         self.known.clear()
         self.entries.setdefault(target, []).append(Entry(name, kind, rule, note))
 
@@ -100,18 +100,22 @@ def family(func: Callable[..., Any]) -> object:
 
 
 def resolve(name: str) -> Any:
-    """Return what a dotted name means in numpy, or None when this numpy lacks it.
+    """Return what a dotted name means, or None where the installed library lacks it.
 
-    >>> resolve("numpy.linalg.svd") is np.linalg.svd
-    True
+    >>> resolve("numpy.linalg.svd") is np.linalg.svd, resolve("numpy.no_such_function")
+    (True, None)
     """
-    package, *path = name.split(".")
-    if package != "numpy":
-        raise ValueError(f"{name!r} is not a name in numpy")
-    try:
-        return functools.reduce(getattr, path, np)
-    except AttributeError:
-        return None
+    parts = name.split(".")
+    found: Any = None
+    for place, part in enumerate(parts):
+        inner = getattr(found, part, None)
+        if inner is None:
+            try:
+                inner = importlib.import_module(".".join(parts[: place + 1]))
+            except ImportError:
+                return None
+        found = inner
+    return found
 
 
 REGISTRY = Registry()

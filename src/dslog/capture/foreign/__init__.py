@@ -1,0 +1,1 @@
+"""Libraries beyond numpy: their functions and models on tracked values."""

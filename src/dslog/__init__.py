@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dslog import explain, tables
+    from dslog.capture.leaks import LeakError, LeakWarning
     from dslog.capture.numpy.array import TrackedArray
+    from dslog.capture.numpy.array import plain_values as plain
     from dslog.capture.numpy.group import operation
     from dslog.capture.store import Store
     from dslog.capture.store import open_store as open  # noqa: A004 (dslog.open reads as it should)
@@ -42,6 +44,8 @@ __all__ = [
     "CorruptError",
     "DslogError",
     "EngineError",
+    "LeakError",
+    "LeakWarning",
     "Lineage",
     "NotFoundError",
     "Operation",
@@ -58,6 +62,7 @@ __all__ = [
     "explain",
     "open",
     "operation",
+    "plain",
     "spark",
     "tables",
 ]
@@ -65,6 +70,8 @@ __all__ = [
 _PLACES = {
     "ArgumentError": "dslog.store.arguments.ArgumentError",
     "CellSet": "dslog.cells.cellset.CellSet",
+    "LeakError": "dslog.capture.leaks.LeakError",
+    "LeakWarning": "dslog.capture.leaks.LeakWarning",
     "Lineage": "dslog.lineage.lineage.Lineage",
     "Operation": "dslog.store.catalog.Operation",
     "Store": "dslog.capture.store.Store",
@@ -74,6 +81,7 @@ _PLACES = {
     "explain": "dslog.explain",
     "open": "dslog.capture.store.open_store",
     "operation": "dslog.capture.numpy.group.operation",
+    "plain": "dslog.capture.numpy.array.plain_values",
     "spark": "dslog.sql.spark_session.spark",
     "tables": "dslog.tables",
 }  # every other name is an error, in dslog.errors

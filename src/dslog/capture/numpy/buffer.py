@@ -10,6 +10,8 @@ import ctypes
 import sys
 from typing import Any
 
+from dslog.capture.numpy.memory import way_out
+
 _SLOTS_BEFORE = 20  # pointer-sized fields of a type object before ``tp_as_buffer``
 _GET = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
 _KEPT: list[Any] = []  # what the interpreter points to must stay
@@ -18,12 +20,18 @@ _KEPT: list[Any] = []  # what the interpreter points to must stay
 def give_buffers(kind: type) -> None:
     """Let objects of a class give the buffer of what their ``buffer_values()`` returns."""
     if sys.version_info >= (3, 12):
-        kind.__buffer__ = lambda self, flags: self.buffer_values().__buffer__(flags)  # type: ignore[attr-defined]
+
+        @way_out
+        def buffer(self: Any, flags: int) -> memoryview:
+            return self.buffer_values().__buffer__(flags)  # type: ignore[no-any-return]
+
+        kind.__buffer__ = buffer  # type: ignore[attr-defined]
         return
 
     get = ctypes.pythonapi.PyObject_GetBuffer
     get.argtypes, get.restype = (ctypes.py_object, ctypes.c_void_p, ctypes.c_int), ctypes.c_int
 
+    @way_out
     def get_buffer(self: Any, view: int, flags: int) -> int:
         try:
             return int(get(self.buffer_values(), view, flags))

@@ -63,6 +63,14 @@ def joined(operation: str, sources: Iterable[Source | None]) -> Source | None:
     return FromParts(operation, parts)
 
 
+def computed(operation: str, sources: Iterable[Source | None]) -> Source | None:
+    """Return the source of what an operation made of values: a new value, also of a single one."""
+    parts = tuple([source for source in sources if source is not None])
+    if len(parts) == 1 and isinstance(parts[0], FromParts):
+        parts = parts[0].parts
+    return FromParts(operation, parts) if parts else None
+
+
 def lineages_of(
     sources: Iterable[tuple[int, Source | None]], shape: Shape
 ) -> list[tuple[Node, Lineage]]:

@@ -24,14 +24,17 @@ from dslog.algebra.restrict import restrict, union
 from dslog.capture.numpy.call import Call, Lineages, form_of, short_name, signature_of
 from dslog.capture.numpy.memory import (
     Inputs,
+    Latent,
     Memory,
     Tracked,
     leak,
     memory_of,
+    memory_to_write,
     node_of,
     plain_of,
     recorder_of,
     way_out,
+    wrap_latent,
     wrap_root,
     wrap_scalar,
     wrap_view,
@@ -129,10 +132,12 @@ def execute(
     plain_args = tuple([inputs.unwrap(arg) for arg in args])
     plain_kwargs = {key: inputs.unwrap(value) for key, value in kwargs.items()} if kwargs else {}
     result = (run or func)(*plain_args, **plain_kwargs)
+    if isinstance(result, (Tracked, tuple, list)):
+        result = _without_latent(result, name, inputs)
     outputs = results_of(result)
     recorder = inputs.recorder
     if recorder is None:
-        return result
+        return still_latent(kind, name, inputs, result) if inputs.latents and outputs else result
     if not outputs or type(result) is not np.ndarray:
         if _escapes(result):
             leak(short_name(name), *inputs.arrays)
@@ -150,6 +155,29 @@ def execute(
             REGISTRY.remember(form, found)
     scalars = scalars_of(result)
     return rebuild(result, iter(track_results(kind, name, inputs, outputs, scalars, found)))
+
+
+@way_out
+def _without_latent(result: Any, name: str, inputs: Inputs) -> Any:
+    """Return a result with plain arrays for those that code of the program gave to numpy."""
+    if isinstance(result, Tracked):
+        if memory_of(result) is not None:
+            leak(short_name(name), result, *inputs.arrays)
+        return plain_of(result)
+    if type(result) in (tuple, list) and any(isinstance(item, Tracked) for item in result):
+        return type(result)([_without_latent(item, name, inputs) for item in result])
+    return result
+
+
+def still_latent(kind: type[Tracked], name: str, inputs: Inputs, result: Any) -> Any:
+    """Return the result of a call on latent arrays: what is made of them is latent too."""
+    arrays: list[Any] = []
+    for output, scalar in zip(results_of(result), scalars_of(result), strict=True):
+        made = output[()] if scalar else inputs.array_of(output)
+        if made is None:
+            made = wrap_latent(kind, output, Latent(output, suffix_of(name)))
+        arrays.append(made)
+    return rebuild(result, iter(arrays))
 
 
 _HARMLESS = (bool, int, str, type, np.dtype, type(None), type(NotImplemented), np.ufunc)
@@ -278,8 +306,9 @@ def _execute_into(
         inputs.nodes, rows = masking.apply(call, inputs.nodes, found.lineages)
         found = replace(found, lineages=rows)
     inputs.recorder = recorder
-    if any(out is not None and not isinstance(out, Tracked) for out in outs or ()):
-        leak("out=", *inputs.arrays, *extra.arrays)
+    for out in outs or ():
+        if out is not None and not (isinstance(out, Tracked) and memory_to_write(out, recorder)):
+            leak("out=", *inputs.arrays, *extra.arrays)
     return _place_into(kind, name, inputs, found, outs, result)
 
 
@@ -301,7 +330,7 @@ def _place_into(
     outputs, scalars = results_of(result), scalars_of(result)
     targets = outs or (None,) * len(outputs)
     for output, out, row, scalar in zip(outputs, targets, found.lineages, scalars, strict=True):
-        memory = memory_of(out) if isinstance(out, Tracked) else None
+        memory = memory_to_write(out, inputs.home) if isinstance(out, Tracked) else None
         if out is not None and memory is None:
             finish.append(partial(_same, out))  # a plain array can't be tracked
             continue

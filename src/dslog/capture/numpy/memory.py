@@ -15,7 +15,9 @@ is in ``array.py`` and ``scalar.py``.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -32,7 +34,7 @@ from dslog.capture.numpy.view import is_view, lineage_of_view, place, touches
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.compress.encoder import compress
 from dslog.errors import CaptureError
-from dslog.types import I64, Array, Shape
+from dslog.types import I64, Array, Mask, Shape
 
 if TYPE_CHECKING:
     _Ndarray = np.ndarray[Any, Any]
@@ -80,8 +82,10 @@ class Memory:
         "__weakref__",
         "_cells",
         "_first",
+        "_lent",
         "_made",
         "_recorder",
+        "_seen",
         "_writes",
         "keep",
         "node",
@@ -103,6 +107,8 @@ class Memory:
         self._writes: list[Write] = []
         self._cells: dict[int, Source | None] = {}  # written after those
         self._recorder: Recorder | None = None  # of the waiting writes
+        self._lent: list[weakref.ref[Loan] | None] = []  # None where the end can't be seen
+        self._seen: Array | None = None  # what the memory held while it is lent
 
     @property
     def waiting(self) -> bool:
@@ -117,12 +123,16 @@ class Memory:
             self.settle()
             self._begin()
         self._writes.append(write)
+        if self._seen is not None:
+            self._seen[...] = self.root
 
     def write_cell(self, position: int, source: Source | None) -> None:
         """Take note that one cell of the root was overwritten."""
         if not self._cells or CURRENT.get():
             self._begin()
         self._cells[position] = source
+        if self._seen is not None:
+            self._seen.reshape(-1)[position] = self.root.flat[position]
 
     def read_cell(self, position: int) -> Source | None:
         """Return where one cell of the root comes from."""
@@ -158,7 +168,36 @@ class Memory:
         """Go on with a version that an operation has written as a whole."""
         self._tell_scope()
         self._writes, self._cells = [], {}
+        if self._seen is not None:
+            self._seen[...] = self.root
         self._go_on(node)
+
+    # what others may write
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether somebody else may have written since :meth:`watch` looked."""
+        return bool(self._lent)
+
+    def lend(self, view: Array) -> Array:
+        """Return a view for somebody who may write into it, now or as long as they hold it."""
+        if not view.flags.writeable:
+            return view
+        loan = Loan(view)
+        given = loan.given()
+        self._lent.append(None if given is None else weakref.ref(loan))
+        if self._seen is None:
+            self._seen = self.root.copy("C")
+        return view if given is None else given
+
+    def watch(self) -> None:
+        """Take note of cells that somebody else wrote: where they come from is not known."""
+        self._lent = [loan for loan in self._lent if loan is None or loan() is not None]
+        seen = self._seen
+        if seen is not None and (written := _differing(seen, self.root)).any():
+            self.write(Write(np.flatnonzero(written), ()))
+        if not self._lent:
+            self._seen = None
 
     def _begin(self) -> None:
         """Let writes of another scope, made before, be a version of their own."""
@@ -197,6 +236,50 @@ class Memory:
             scope.written(self)
 
 
+class Loan:
+    """Memory in the hands of somebody else: it lives as long as any array or buffer of it."""
+
+    __slots__ = ("__weakref__", "_view")
+
+    def __init__(self, view: Array) -> None:
+        self._view = view
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self._view.__array_interface__
+
+    def given(self) -> Array | None:
+        """Return an array of the memory that keeps this alive; None of cells that don't allow it."""
+        if self._view.dtype.hasobject or not self._view.size:
+            return None
+        array = np.asarray(self)
+        return array if array.dtype == self._view.dtype else None
+
+
+def _differing(old: Array, new: Array) -> Mask:
+    """Say for each cell whether its bytes are others; of an object, whether it is another."""
+    if new.dtype.hasobject:
+        if new.dtype.names is not None:
+            return np.ones(new.size, bool)
+        pairs = zip(old.flat, new.flat, strict=True)
+        return np.array([one is not other for one, other in pairs], bool)
+    cells = [np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (old, new)]
+    size = max(new.dtype.itemsize, 1)
+    return np.asarray((cells[0] != cells[1]).reshape(-1, size).any(axis=1))
+
+
+@dataclass(slots=True)
+class Latent:
+    """Memory that a program got from numpy and nothing tracked is in: it has a place once it has.
+
+    ``made`` is how it was made: "zeros".
+    """
+
+    root: Array
+    made: str
+    memory: Memory | None = None
+
+
 @dataclass(slots=True, eq=False)
 class State:
     """A tracked array's place in the lineage graph.
@@ -204,7 +287,7 @@ class State:
     ``plain`` is its memory as an ordinary ndarray: numpy computes with that. ``node`` is a view's,
     of version ``seen`` of the memory; a root's is its memory's. ``steps`` is how positions of a
     view become positions of the root: one to add, and one per axis to multiply with; None where
-    that is not known yet, () where there is no such formula.
+    that is not known yet, () where there is no such formula. Without memory it may be latent.
     """
 
     plain: Array
@@ -212,6 +295,7 @@ class State:
     node: Node | None = None
     seen: int = 0
     steps: tuple[int, ...] | None = None
+    latent: Latent | None = None
 
 
 class Tracked(_Ndarray):
@@ -281,8 +365,41 @@ def wrap_scalar(kind: type[Tracked], plain: Any, node: Node, home: StoreRecorder
 
 def memory_of(array: Tracked) -> Memory | None:
     """Return the memory of an array, or None when it is not tracked, or not any more."""
-    memory = array.tracking.memory
-    return None if memory is None or memory.recorder.closed else memory
+    state = array.tracking
+    memory = state.memory
+    if memory is None:
+        if state.latent is None or state.latent.memory is None:
+            return None
+        memory = state.memory = state.latent.memory
+        state.seen = -1
+    if memory.recorder.closed:
+        return None
+    if memory.is_lent:
+        memory.watch()
+    return memory
+
+
+def wrap_latent(kind: type[T], plain: Array, latent: Latent) -> T:
+    """Make an array that is tracked once something tracked is written into its memory."""
+    return wrap(kind, State(plain, None, latent=latent))
+
+
+def memory_to_write(array: Tracked, home: StoreRecorder | None) -> Memory | None:
+    """Return the memory that tracked values of a store are about to be written into.
+
+    None when it can't be tracked.
+    """
+    memory = memory_of(array)
+    latent = array.tracking.latent
+    if memory is not None or latent is None or latent.memory is not None or home is None:
+        return memory
+    recorder = recorder_of(home)
+    node = recorder.node(latent.root.shape, latent.made, latent.made)
+    recorder.record(Step(latent.made, [], [node], ((),), {}))
+    latent.memory = Memory(latent.root, node, home)
+    home.see(array)
+    _tell_scope(array, home)
+    return memory_of(array)
 
 
 def is_tracked(value: object) -> bool:
@@ -301,8 +418,8 @@ def home_of(value: Tracked | TrackedScalar) -> StoreRecorder | None:
 def settled_node(array: Tracked) -> Node | None:
     """Return the node of what an array holds now, if that is known without recording anything."""
     state = array.tracking
-    memory = state.memory
-    if memory is None or memory.waiting or memory.recorder.closed:
+    memory = memory_of(array)
+    if memory is None or memory.waiting:
         return None
     if state.plain is memory.root:
         return memory.node
@@ -396,9 +513,27 @@ def way_out(function: F) -> F:
     return function
 
 
+_SEEN: ContextVar[list[str] | None] = ContextVar("SEEN", default=None)
+
+
+@contextmanager
+def seen_leaving() -> Iterator[list[str]]:
+    """Give the ways by which values leave, instead of taking note: what they went into is seen."""
+    ways: list[str] = []
+    token = _SEEN.set(ways)
+    try:
+        yield ways
+    finally:
+        _SEEN.reset(token)
+
+
 @way_out
 def leak(way: str, *values: Any, loses: bool = True) -> None:
     """Take note that values leave tracking."""
+    seen = _SEEN.get()
+    if seen is not None:
+        seen.append(way)
+        return
     nodes: dict[StoreRecorder, dict[Node, None]] = {}
     for value in tracked_in(values):
         home = home_of(value)
@@ -416,6 +551,14 @@ def take(value: Tracked | TrackedScalar, way: str) -> Any:
     """Return the values of an array or scalar to somebody who goes on without lineage."""
     leak(way, value)
     return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
+
+
+@way_out
+def lend(array: Tracked, way: str) -> Array:
+    """Return the memory of an array to somebody who goes on without lineage, and may write."""
+    leak(way, array)
+    memory, plain = memory_of(array), plain_of(array)
+    return plain if memory is None else memory.lend(plain)
 
 
 @way_out
@@ -462,9 +605,10 @@ class Inputs:
     at arrays, so a scalar is there as an array of no axes.
     """
 
-    __slots__ = ("_scalars", "arrays", "nodes", "plains", "recorder")
+    __slots__ = ("_scalars", "arrays", "latents", "nodes", "plains", "recorder")
 
     def __init__(self) -> None:
+        self.latents: list[Tracked] = []  # which are no inputs: nothing tracked is in them
         self.arrays: list[Tracked | TrackedScalar] = []
         self.plains: list[Array] = []
         self.nodes: list[Node] = []
@@ -510,10 +654,19 @@ class Inputs:
         return any(node.keep for node in self.nodes)
 
     def array_of(self, plain: Array) -> Tracked | None:
-        """Return the input whose values these are."""
+        """Return the input whose values these are; a view of a latent one is latent."""
         for array, own in zip(self.arrays, self.plains, strict=True):
             if own is plain and isinstance(array, Tracked):
                 return array
+        return self._latent_of(plain) if self.latents else None
+
+    def _latent_of(self, plain: Array) -> Tracked | None:
+        for array in self.latents:
+            own, latent = plain_of(array), array.tracking.latent
+            if own is plain:
+                return array
+            if latent is not None and is_view(plain, own):
+                return wrap_latent(type(array), plain, latent)
         return None
 
     def memory_under(self, view: Array) -> Memory | None:
@@ -533,6 +686,8 @@ class Inputs:
             return plain
         memory = memory_of(array)
         if memory is None:
+            if array.tracking.latent is not None:
+                self.latents.append(array)
             return plain
         self._join(memory.recorder, array)
         node = node_of(array)

@@ -15,7 +15,18 @@ import numpy as np
 
 from dslog.algebra.axis import repeated, rolled, shifted, tiled
 from dslog.algebra.positions import gathered
-from dslog.algebra.product import Part, flat, follow, free, part, place, product, row, same_order
+from dslog.algebra.product import (
+    Part,
+    all_to_all,
+    flat,
+    follow,
+    free,
+    part,
+    place,
+    product,
+    row,
+    same_order,
+)
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import moves
 from dslog.capture.numpy.registry import rule
@@ -113,7 +124,7 @@ def fftshift(call: Call) -> Lineages | None:
     if axes is None:
         axes = tuple(range(len(shape)))
     axes = (axes,) if isinstance(axes, (int, np.integer)) else tuple(axes)
-    sign = 1 if call.func is np.fft.fftshift else -1
+    sign = 1 if call.func == np.fft.fftshift else -1
     if not axes or not math.prod(shape):
         return arrange(call, [(values, same_order(shape, shape))])
     shift = tuple(sign * (shape[axis] // 2) for axis in axes)
@@ -154,7 +165,24 @@ def repeat(call: Call) -> Lineages | None:
     else:
         axis %= len(shape)
         lineage = on_axis(output.shape, shape, axis, place(here, [axis], [axis]))
-    return arrange(call, [(values, lineage), (repeats, None)])
+    return arrange(call, [(values, lineage), (repeats, _counts(call, repeats, size, axis or 0))])
+
+
+def _counts(call: Call, repeats: Any, size: int, axis: int) -> Lineage | None:
+    """Where a cell lies is said by the numbers of repetitions of its item and of those before."""
+    if call.which(repeats) is None:
+        return None
+    (output,) = call.outputs
+    times = np.broadcast_to(np.asarray(repeats).reshape(-1), (size,)).astype(np.int64)
+    if np.size(repeats) == 1:
+        return all_to_all(output.shape, np.shape(repeats))
+    items = np.flatnonzero(times)
+    ends = np.cumsum(times)[items]
+    nothing = np.zeros(len(items), np.int64)
+    columns = [ends - times[items], nothing, times[items] - 1, items, nothing - 1]
+    others = [free(k, n) for k, n in enumerate(output.shape) if k != axis]
+    here = part([axis], [0], Table(1, 1, np.stack(columns)))
+    return product(output.shape, np.shape(repeats), here, *others)
 
 
 def on_line_part(out_shape: Shape, in_shape: Shape, here: Part) -> Lineage:
@@ -297,7 +325,7 @@ def triangle(call: Call) -> Lineages | None:
     if np.ndim(values) < 2 or not output.size:
         return None if output.size else arrange(call, [(values, None)])
     n, m = shape[-2:]
-    table = lower(n, m, k) if call.func is np.tril else _upper(n, m, k)
+    table = lower(n, m, k) if call.func == np.tril else _upper(n, m, k)
     axes = [len(shape) - 2, len(shape) - 1]
     others = [follow(j, j, size) for j, size in enumerate(shape[:-2])]
     return arrange(call, [(values, product(shape, shape, part(axes, axes, table), *others))])
@@ -342,7 +370,7 @@ def diagonal_matrix(call: Call) -> Lineages | None:
     (output,) = call.outputs
     shape = np.shape(values)
     r, c = max(0, -k), max(0, k)
-    if call.func is np.diag and len(shape) == 2:
+    if call.func == np.diag and len(shape) == 2:
         if not output.size:
             return arrange(call, [(values, None)])
         table = row([(0, output.size - 1)], [(r, r), (c, c)], [0, 0])
@@ -359,7 +387,7 @@ def diagonal_matrix(call: Call) -> Lineages | None:
 def trace(call: Call) -> Lineages | None:
     """The diagonal of two axes, read for each cell of the others."""
     values, offset = next(iter(call.arguments.values())), int(call.argument("offset", 0))
-    default = (-2, -1) if call.func is np.linalg.trace else (0, 1)
+    default = (-2, -1) if call.func == np.linalg.trace else (0, 1)
     shape = np.shape(values)
     one, two = (
         int(call.argument(name, d)) % len(shape)

@@ -104,12 +104,12 @@ def trapezoid(call: Call) -> Lineages | None:
 def convolve(call: Call) -> Lineages | None:
     """Output i of all sums over a[k] v[i' - k], with i' = i + where the mode starts."""
     a, v = call.argument("a"), call.argument("v")
-    default = "full" if call.func is np.convolve else "valid"
+    default = "full" if call.func == np.convolve else "valid"
     n, m = int(np.size(a)), int(np.size(v))
     (output,) = call.outputs
     mode = {0: "valid", 1: "same", 2: "full"}.get(call.argument("mode", default))
     mode = mode or str(call.argument("mode", default))
-    skip = _skipped(n, m, mode, mirrored=call.func is np.correlate)
+    skip = _skipped(n, m, mode, mirrored=call.func == np.correlate)
     size = output.size
     return arrange(
         call,
@@ -118,7 +118,7 @@ def convolve(call: Call) -> Lineages | None:
             (
                 v,
                 _windowed(output.shape, np.shape(v), window(size, m, skip - n + 1, skip))
-                if call.func is np.convolve
+                if call.func == np.convolve
                 else _windowed(output.shape, np.shape(v), _backwards(size, n, m, skip)),
             ),
         ],
@@ -269,9 +269,9 @@ def unpackbits(call: Call) -> Lineages | None:
 @rule("numpy.cross", "numpy.linalg.cross", note="each component from the two others of both")
 def cross(call: Call) -> Lineages | None:
     """Vectors of three or two components on an axis; the rest is broadcast."""
-    names = ("a", "b") if call.func is np.cross else ("x1", "x2")
+    names = ("a", "b") if call.func == np.cross else ("x1", "x2")
     a, b = call.args[:2] if len(call.args) > 1 else (call.argument(n) for n in names)
-    axis = call.argument("axis", None if call.func is np.cross else -1)
+    axis = call.argument("axis", None if call.func == np.cross else -1)
     (output,) = call.outputs
     on = [call.argument(name, -1) if axis is None else axis for name in ("axisa", "axisb")]
     out_axis = call.argument("axisc", -1) if axis is None else axis

@@ -120,7 +120,8 @@ class Store(LineageStore):
         """Return the name of an array or number in this store; None if it is not tracked here."""
         if not isinstance(value, Tracked | TrackedScalar) or home_of(value) is not self.recorder:
             return None
-        return value.name  # type: ignore[union-attr]
+        name: str | None = value.name  # type: ignore[union-attr]
+        return name
 
     def name(self, value: Any, name: str) -> Any:
         """Give a tracked array or number a name in this store and return it."""

@@ -5,7 +5,7 @@ import pytest
 
 import dslog
 from dslog.capture.capture_cost import CaptureCost
-from dslog.capture.numpy import resolve
+from dslog.capture.numpy import registry as resolve
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 
 from dslog.algebra.product import identity
-from dslog.capture.numpy.buffer import give_buffers
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.cell_iterator import TrackedFlat
 from dslog.capture.numpy.dispatch import call_function, call_ufunc, execute
@@ -35,15 +34,12 @@ from dslog.capture.numpy.handlers import (
     without_lists,
 )
 from dslog.capture.numpy.index_run import Codes
+from dslog.capture.numpy.loan import give_buffers
 from dslog.capture.numpy.memory import (
     Memory,
-    State,
     Tracked,
     TrackedScalar,
-    all_cells,
     decide,
-    first_tracked,
-    leak,
     lend,
     memory_of,
     node_of,
@@ -54,7 +50,6 @@ from dslog.capture.numpy.memory import (
     wrap_latent,
     wrap_root,
     wrap_view,
-    write_codes,
 )
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.scalar import make, teach_json
@@ -258,7 +253,7 @@ class Methods(Tracked):
         else:
             plain_of(self).imag = value
 
-    def resize(self, *shape: Any, refcheck: bool = True) -> None:
+    def resize(self, *shape: Any, refcheck: bool = True) -> None:  # noqa: ARG002 (numpy's)
         """Change shape and size in place; see ``numpy.ndarray.resize``."""
         new = shape[0] if len(shape) == 1 else shape
         memory = memory_of(self)
@@ -511,7 +506,7 @@ class TrackedArray(Methods):
 
     @way_out
     def __index__(self) -> int:
-        return operator.index(take(self, "index"))  # type: ignore[arg-type]
+        return operator.index(take(self, "index"))
 
     @way_out
     def __complex__(self) -> complex:

@@ -11,14 +11,13 @@ from dslog.capture.numpy.handlers import as_tracked, gather, get_item, plain_in,
 from dslog.capture.numpy.memory import (
     Tracked,
     TrackedScalar,
-    all_cells,
     first_tracked,
     node_of,
     plain_of,
     take,
     way_out,
-    write_codes,
 )
+from dslog.capture.numpy.overwrite import all_cells, write_codes
 
 
 class TrackedFlat:
@@ -45,7 +44,7 @@ class TrackedFlat:
     def coords(self) -> tuple[int, ...]:
         """The indices of the cell that comes next."""
         if self.index >= self.base.size:
-            return self.base.shape  # as numpy says, more or less: nothing comes next
+            return tuple(self.base.shape)  # as numpy says, more or less: nothing comes next
         return tuple(map(int, np.unravel_index(self.index, self.base.shape)))
 
     def __getitem__(self, key: Any) -> Any:
@@ -100,12 +99,12 @@ class TrackedFlat:
         return self.base.flatten()
 
 
-class Enumerated(np.ndenumerate):  # type: ignore[type-arg]
+class Enumerated(np.ndenumerate):
     """``np.ndenumerate``: of a tracked array, the cells are tracked."""
 
     def __init__(self, arr: Any) -> None:
         if isinstance(arr, Tracked):
-            self.iter = TrackedFlat(arr)  # type: ignore[assignment]
+            self.iter = TrackedFlat(arr)
         else:
             super().__init__(arr)
 
@@ -134,7 +133,9 @@ class CellIterator:
         return self._cells(places if isinstance(places, tuple) else (places,))
 
     def _cells(self, places: Sequence[Any]) -> Any:
-        cells = tuple([_view(array, int(at)) for array, at in zip(self._arrays, places, strict=True)])
+        cells = tuple(
+            [_view(array, int(at)) for array, at in zip(self._arrays, places, strict=True)]
+        )
         return cells if len(cells) > 1 else cells[0]
 
     @property

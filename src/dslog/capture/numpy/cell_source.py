@@ -55,7 +55,7 @@ def cells_of(source: Source) -> Iterator[FromCell]:
             waiting.extend(each.parts)
 
 
-def joined(operation: str, sources: Iterable[Source | None]) -> Source | None:
+def united(operation: str, sources: Iterable[Source | None]) -> Source | None:
     """Return the source of what was made of several values, None where they come from nothing."""
     parts = tuple([source for source in sources if source is not None])
     if len(parts) < 2:

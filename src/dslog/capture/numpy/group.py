@@ -191,9 +191,10 @@ class Group:
         """The nodes of numbers that are alive, or of those among them that are results."""
         for reference in self._arrays:
             value = reference()
-            if isinstance(value, TrackedScalar) and (node := own_node(value)) is not None:
-                if self._kept is None or any(value is each for each in self._kept):
-                    yield node
+            if not isinstance(value, TrackedScalar) or (node := own_node(value)) is None:
+                continue
+            if self._kept is None or any(value is each for each in self._kept):
+                yield node
 
     def _was_there(self, memory: Memory) -> bool:
         """Whether memory is older than the group."""

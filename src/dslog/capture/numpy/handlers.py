@@ -15,9 +15,9 @@ cells come from nowhere, but they are tracked, so that what is written into them
 from __future__ import annotations
 
 import inspect
-import math
 import operator
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from dslog.capture.numpy.call import (
     form_of,
     signature_of,
 )
-from dslog.capture.numpy.cell_source import Source, joined, lineages_of
+from dslog.capture.numpy.cell_source import Source, lineages_of, united
 from dslog.capture.numpy.dispatch import call_function, execute, merge, track_results
 from dslog.capture.numpy.index import lineage_of_index, lineage_of_item, open_key, plan_key
 from dslog.capture.numpy.index_run import Codes
@@ -40,7 +40,6 @@ from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
     TrackedScalar,
-    all_cells,
     decide,
     first_tracked,
     home_of,
@@ -54,12 +53,10 @@ from dslog.capture.numpy.memory import (
     way_out,
     wrap_latent,
     wrap_root,
-    write_cells,
-    write_codes,
 )
-from dslog.capture.numpy.memory import set_item as assign_item
-from dslog.capture.numpy.registry import REGISTRY
-from dslog.capture.numpy.resolve import Found
+from dslog.capture.numpy.overwrite import all_cells, write_cells, write_codes
+from dslog.capture.numpy.overwrite import set_item as assign_item
+from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.view import is_view, place, positions
 from dslog.capture.recorder import Node, Step
 from dslog.lineage.lineage import Lineage
@@ -77,7 +74,7 @@ def get_item(array: Tracked, key: Any) -> Any:
     if position is not None:
         item = plain[plain_in(key)]
         if isinstance(item, np.generic) and not isinstance(item, np.void):
-            source = joined("getitem", (memory.read_cell(position), *_key_sources(key)))
+            source = united("getitem", (memory.read_cell(position), *_key_sources(key)))
             made = array.scalar(item, source, memory.recorder)
             if made is item and source is not None:
                 leak("item", array)  # text
@@ -158,7 +155,7 @@ def set_item(array: Tracked, key: Any, value: Any) -> None:
         if position is not None and not plain.dtype.hasobject and plain.dtype.names is None:
             plain[plain_in(key)] = plain_in(value)
             sources = [value.source] if isinstance(value, TrackedScalar) else []
-            memory.write_cell(position, joined("setitem", (*sources, *_key_sources(key))))
+            memory.write_cell(position, united("setitem", (*sources, *_key_sources(key))))
             return
     picks = Inputs()
     key = _plain_key(key, picks, type(array))
@@ -182,14 +179,19 @@ def as_tracked(value: Any, kind: type[Tracked]) -> Any:
 
 
 _SEQUENCES = frozenset(
-    "atleast_1d atleast_2d atleast_3d block broadcast_arrays choose column_stack concat concatenate "
-    "dstack einsum histogram histogram2d histogram_bin_edges histogramdd hstack ix_ lexsort "
-    "meshgrid multi_dot piecewise ravel_multi_index row_stack select stack vstack".split()
+    [
+        *("atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays", "choose"),
+        *("column_stack", "concat", "concatenate", "dstack", "einsum", "histogram", "histogram2d"),
+        *("histogram_bin_edges", "histogramdd", "hstack", "ix_", "lexsort", "meshgrid"),
+        *("multi_dot", "piecewise", "ravel_multi_index", "row_stack", "select", "stack", "vstack"),
+    ]
 )
 """Functions that take several arrays in a list, and whose rules know that."""
 _NOT_VALUES = frozenset(
-    "axes axis axisa axisb axisc destination dims k newshape order pad_width reps shape shift "
-    "source subscripts window_shape".split()
+    [
+        *("axes", "axis", "axisa", "axisb", "axisc", "destination", "dims", "k", "newshape"),
+        *("order", "pad_width", "reps", "shape", "shift", "source", "subscripts", "window_shape"),
+    ]
 )
 """Arguments that say where to, and go into no cell."""
 
@@ -264,7 +266,7 @@ def _steps(plain: Array, root: Array) -> tuple[int, ...]:
     placement = place(plain, root) if plain.itemsize == root.itemsize else None
     if placement is None:
         return ()
-    weights = [math.prod(root.shape[axis + 1 :]) for axis in range(root.ndim)]
+    weights = [prod(root.shape[axis + 1 :]) for axis in range(root.ndim)]
     first = sum(start * weight for start, weight in zip(placement.start, weights, strict=True))
     by_axis = np.array(weights, np.int64) @ placement.step
     return (first, *by_axis.tolist())

@@ -10,8 +10,8 @@ Building blocks of lineage that depends on values; all vectorised over cells.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -122,7 +122,7 @@ def moves(*names: str, data: Sequence[str] | str, note: str = "") -> Rule:
 
 def positions_of(shape: Sequence[int]) -> I64:
     """Return the C-order position of each cell of an array."""
-    return np.arange(math.prod(shape), dtype=np.int64).reshape(tuple(shape))
+    return np.arange(prod(shape), dtype=np.int64).reshape(tuple(shape))
 
 
 def along_axis(order: Any, in_shape: Shape, axis: int | None) -> Lineage:
@@ -152,8 +152,8 @@ def lines(values: Array, axes: Sequence[int]) -> tuple[Array, I64]:
     """Return the cells of each output cell of a reduction as a row, and their positions."""
     kept = [k for k in range(values.ndim) if k not in axes]
     order = [*kept, *axes]
-    length = math.prod(values.shape[k] for k in axes)
-    count = math.prod(values.shape[k] for k in kept)
+    length = prod(values.shape[k] for k in axes)
+    count = prod(values.shape[k] for k in kept)
     positions = positions_of(values.shape).transpose(order).reshape(count, length)
     return values.transpose(order).reshape(count, length), positions
 

@@ -14,27 +14,24 @@ is in ``array.py`` and ``scalar.py``.
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from dslog.algebra.positions import pairs_of_cells
 from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.leaks import HOOKS
 from dslog.capture.numpy.cell_source import FromCell, Source, cells_of, lineages_of
-from dslog.capture.numpy.index import open_key
-from dslog.capture.numpy.overwrite import Write, assigned, resolve, slab
-from dslog.capture.numpy.view import is_view, lineage_of_view, place, touches
+from dslog.capture.numpy.loan import Loan, differing
+from dslog.capture.numpy.overwrite import Write, resolve
+from dslog.capture.numpy.view import is_view, lineage_of_view
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
-from dslog.compress.encoder import compress
 from dslog.errors import CaptureError
-from dslog.types import I64, Array, Mask, Shape
+from dslog.types import Array
 
 if TYPE_CHECKING:
     _Ndarray = np.ndarray[Any, Any]
@@ -194,7 +191,7 @@ class Memory:
         """Take note of cells that somebody else wrote: where they come from is not known."""
         self._lent = [loan for loan in self._lent if loan is None or loan() is not None]
         seen = self._seen
-        if seen is not None and (written := _differing(seen, self.root)).any():
+        if seen is not None and (written := differing(seen, self.root)).any():
             self.write(Write(np.flatnonzero(written), ()))
         if not self._lent:
             self._seen = None
@@ -236,38 +233,6 @@ class Memory:
             scope.written(self)
 
 
-class Loan:
-    """Memory in the hands of somebody else: it lives as long as any array or buffer of it."""
-
-    __slots__ = ("__weakref__", "_view")
-
-    def __init__(self, view: Array) -> None:
-        self._view = view
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        return self._view.__array_interface__
-
-    def given(self) -> Array | None:
-        """Return an array of the memory that keeps this alive; None of cells that don't allow it."""
-        if self._view.dtype.hasobject or not self._view.size:
-            return None
-        array = np.asarray(self)
-        return array if array.dtype == self._view.dtype else None
-
-
-def _differing(old: Array, new: Array) -> Mask:
-    """Say for each cell whether its bytes are others; of an object, whether it is another."""
-    if new.dtype.hasobject:
-        if new.dtype.names is not None:
-            return np.ones(new.size, bool)
-        pairs = zip(old.flat, new.flat, strict=True)
-        return np.array([one is not other for one, other in pairs], bool)
-    cells = [np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (old, new)]
-    size = max(new.dtype.itemsize, 1)
-    return np.asarray((cells[0] != cells[1]).reshape(-1, size).any(axis=1))
-
-
 @dataclass(slots=True)
 class Latent:
     """Memory that a program got from numpy and nothing tracked is in: it has a place once it has.
@@ -307,7 +272,11 @@ class Tracked(_Ndarray):
 
     __slots__ = ("__weakref__", "tracking")
     tracking: State
-    scalar: ClassVar[Callable[[Any, Source, StoreRecorder], Any]]
+
+    @staticmethod
+    def scalar(plain: Any, source: Source | None, home: StoreRecorder) -> Any:
+        """Return one of its values as a tracked number; a number from nothing is plain."""
+        raise NotImplementedError
 
 
 class TrackedScalar:
@@ -317,6 +286,14 @@ class TrackedScalar:
     plain: Any
     source: Source
     home: StoreRecorder
+
+    def as_array(self) -> Any:
+        """Return a tracked array of no axes with the number in it."""
+        raise NotImplementedError
+
+    def as_python(self) -> Any:
+        """Return the number as Python's own, tracked."""
+        raise NotImplementedError
 
 
 T = TypeVar("T", bound=Tracked)
@@ -715,127 +692,3 @@ class Inputs:
                 f"both in one store, or give dslog.plain(x) for the one that needs no lineage"
             )
         self.recorder = recorder
-
-
-# what is written
-
-
-def write_view(memory: Memory, view: Array, source: Node | None) -> None:
-    """Take note that a view of the memory holds values of a source, broadcast to its shape."""
-    if not view.size:
-        return
-    placement = place(view, memory.root) if view.itemsize == memory.root.itemsize else None
-    region = None if placement is None else slab(placement)
-    if placement is not None and region is not None:
-        sources = ((source, assigned(placement, source.shape)),) if source else ()
-        memory.write(Write(region, sources))
-        return
-    found = touches(view, memory.root)
-    if found is not None:
-        spread = _spread(source, view)
-        partial = view.itemsize % memory.root.itemsize != 0
-        parts = [(source, found[1], spread[found[0]])] if source else []
-        write_cells(memory, found[1], parts, partial=partial)
-
-
-Part = tuple[Node, I64, I64]
-"""A source, cells of the root at C-order positions, and the source's cells that each comes from."""
-
-
-def write_cells(memory: Memory, cells: I64, parts: Sequence[Part], *, partial: bool = False) -> None:
-    """Take note that cells at C-order positions of the root hold cells of some sources.
-
-    Positions may repeat: a cell then comes from several cells.
-    """
-    shape = memory.root.shape
-    sources = tuple(
-        (source, compress(pairs_of_cells(outs, shape, ins, source.shape), shape, source.shape))
-        for source, outs, ins in parts
-    )
-    memory.write(Write(np.unique(cells), sources, partial))
-
-
-Origin = tuple[Node, I64]
-"""A source, and by the number of an item the C-order position of the cell it comes from."""
-
-
-def set_item(
-    memory: Memory,
-    plain: Array,
-    key: Any,
-    value: Any,
-    source: Node | None,
-    picks: Sequence[Origin] = (),
-) -> None:
-    """Assign ``plain[key] = value`` and take note of it; ``plain`` looks at the memory.
-
-    ``picks`` are sources of the key's numbers, by the C-order position of the item.
-    """
-    if _has_field(key):
-        plain[key] = value
-        _write_fields(memory, plain, source)
-        return
-    region = plain[open_key(key)]
-    if is_view(region, plain) and not picks:
-        plain[key] = value
-        write_view(memory, region, source)
-        return
-    codes = np.zeros(plain.shape, np.int64)
-    codes[key] = _ramp(region.shape) + 1
-    origins = list(picks)
-    if source is not None:
-        origins.append((source, _spread(source, region)))
-    plain[key] = value
-    write_codes(memory, plain, codes, origins)
-
-
-def write_codes(memory: Memory, plain: Array, codes: I64, origins: Sequence[Origin]) -> None:
-    """Take note of cells of a view that hold an item: its number + 1, or 0 where there is none."""
-    flat = codes.reshape(-1)
-    found = touches(plain, memory.root)
-    if not flat.any() or found is None:
-        return
-    partial = plain.itemsize % memory.root.itemsize != 0
-    hit = flat[found[0]] > 0
-    cells, items = found[1][hit], flat[found[0][hit]] - 1
-    parts = [(source, cells, positions[items]) for source, positions in origins]
-    write_cells(memory, cells, parts, partial=partial)
-
-
-def all_cells(source: Node | None) -> list[Origin]:
-    """Say that the items are the cells of a source."""
-    return [] if source is None else [(source, _ramp(source.shape).reshape(-1))]
-
-
-def _write_fields(memory: Memory, plain: Array, source: Node | None) -> None:
-    """Take note of fields of every cell of a view; what the cells held still contributes."""
-    found = touches(plain, memory.root)
-    if found is None:
-        return
-    spread = _spread(source, plain)
-    parts = [(source, found[1], spread[found[0]])] if source else []
-    write_cells(memory, found[1], parts, partial=True)
-
-
-def _has_field(key: Any) -> bool:
-    return isinstance(key, str) or (
-        isinstance(key, list) and len(key) > 0 and all(isinstance(name, str) for name in key)
-    )
-
-
-def _trim(array: Array, ndim: int) -> Array:
-    """Drop leading axes of one cell, which assignment allows the values to have too many of."""
-    while array.ndim > ndim:
-        array = array[0]
-    return array
-
-
-def _ramp(shape: Shape) -> I64:
-    """C-order positions."""
-    return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
-
-
-def _spread(source: Node | None, view: Array) -> I64:
-    """Per cell of a view, in C order, the position of the source's cell that is assigned to it."""
-    ramp = _ramp(source.shape if source else ())
-    return np.broadcast_to(_trim(ramp, view.ndim), view.shape).reshape(-1)

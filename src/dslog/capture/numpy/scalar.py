@@ -13,7 +13,7 @@ import json
 import math
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,9 +33,6 @@ from dslog.capture.numpy.memory import (
     wrap_root,
 )
 from dslog.capture.recorder import Step, StoreRecorder
-
-if TYPE_CHECKING:
-    from dslog.capture.numpy.array import TrackedArray
 
 _PLAIN = frozenset(
     {int, float, complex, bool, np.bool_, np.datetime64, np.timedelta64}
@@ -176,7 +173,7 @@ class Scalar(TrackedScalar):
 
     # as numpy's
 
-    def as_array(self) -> TrackedArray:
+    def as_array(self) -> Any:
         """Return a tracked array of no axes with the number in it."""
         plain = np.array(self.plain)
         return wrap_root(_array_class(), plain, Memory(plain, scalar_node(self), self.home))
@@ -323,22 +320,24 @@ class _Method:
 
 
 for _name in (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift",
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift",
 ):  # fmt: skip
     _function = getattr(operator, f"__{_name}__")
     setattr(Scalar, f"__{_name}__", _computed(_name, _function))
     setattr(Scalar, f"__r{_name}__", _reflected(_name, _function))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
     setattr(Scalar, f"__{_name}__", _computed(_name, getattr(operator, f"__{_name}__")))
-for _name, _function in {
+_ROUNDS: dict[str, Callable[..., Any]] = {
     "divmod": divmod, "round": round, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
-}.items():  # fmt: skip
+}  # fmt: skip
+for _name, _function in _ROUNDS.items():
     setattr(Scalar, f"__{_name}__", _computed(_name, _function))
 setattr(Scalar, "__rdivmod__", _reflected("divmod", divmod))  # noqa: B010
 setattr(Scalar, "__pow__", _computed("pow", pow))  # noqa: B010
+setattr(Scalar, "__rpow__", _reflected("pow", pow))  # noqa: B010
 
 
-def _array_class() -> type[TrackedArray]:
+def _array_class() -> Any:
     from dslog.capture.numpy.array import TrackedArray  # noqa: PLC0415 (each knows the other)
 
     return TrackedArray

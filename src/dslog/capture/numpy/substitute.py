@@ -14,22 +14,25 @@ import functools
 import math
 import pkgutil
 import statistics
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from types import CodeType
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from dslog.algebra.positions import lineage_of_positions
 from dslog.capture.numpy.array import TrackedArray, run_function
 from dslog.capture.numpy.call import Call, describe
 from dslog.capture.numpy.cell_iterator import Enumerated, Vectorized, iterate
 from dslog.capture.numpy.cell_source import computed
-from dslog.capture.numpy.dispatch import execute, results_of, track_results
+from dslog.capture.numpy.dispatch import (
+    Act,
+    Anywhere,
+    OfLists,
+    StandIn,
+    execute,
+    results_of,
+    track_results,
+)
 from dslog.capture.numpy.function_table import public_functions
 from dslog.capture.numpy.handlers import create, gather, plain_in, set_item
 from dslog.capture.numpy.index_run import Codes
@@ -40,96 +43,16 @@ from dslog.capture.numpy.memory import (
     TrackedScalar,
     decide,
     first_tracked,
-    plain_of,
     seen_leaving,
     tracked_in,
     way_out,
     wrap_latent,
 )
-from dslog.capture.numpy.resolve import Found
+from dslog.capture.numpy.registry import Found
 from dslog.capture.numpy.scalar import make
-from dslog.capture.place import origin_of
 from dslog.capture.recorder import StoreRecorder
 
-Act = Callable[[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]], Any]
-
 _ASARRAY = np.asarray
-_FOLLOWED: ContextVar[bool] = ContextVar("FOLLOWED", default=False)
-_COMPUTES = ("/numpy/polynomial/",)
-"""Libraries that are always followed: they only compute with what they are given."""
-
-
-@contextmanager
-def following() -> Iterator[None]:
-    """Follow libraries as a program's own code is followed."""
-    token = _FOLLOWED.set(True)
-    try:
-        yield
-    finally:
-        _FOLLOWED.reset(token)
-
-
-@functools.lru_cache(maxsize=4096)
-def _says(code: CodeType, name: str) -> bool:
-    """Whether Python code says a name; if not, it called C code that called what has the name."""
-    return name in code.co_names or name in code.co_varnames or name in code.co_freevars
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_own(code: CodeType) -> bool:
-    """Whether code is the program's own, or of a library that is always followed."""
-    return origin_of(code) == "program" or any(part in code.co_filename for part in _COMPUTES)
-
-
-def _is_followed(code: CodeType, name: str) -> bool:
-    if not _says(code, name):
-        return False
-    return _is_own(code) or (_FOLLOWED.get() and origin_of(code) == "installed")
-
-
-class StandIn:
-    """Something that is called instead of a function, and is equal to it for whoever compares.
-
-    pandas looks up ``np.sum`` in a table, and numba what it compiles for ``np.zeros``.
-    """
-
-    def __init__(self, original: Any, act: Act) -> None:
-        functools.update_wrapper(self, original, updated=())
-        self.stands_for = original
-        self.act = act
-
-    def __eq__(self, other: object) -> bool:
-        return getattr(other, "stands_for", other) is self.stands_for
-
-    def __hash__(self) -> int:
-        return hash(self.stands_for)
-
-    def __repr__(self) -> str:
-        return repr(self.stands_for)
-
-    def __reduce__(self) -> Any:
-        return pkgutil.resolve_name, (f"{self.stands_for.__module__}:{self.stands_for.__name__}",)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stands_for, name)
-
-    @way_out
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Act, or be the original where the caller is not followed."""
-        code = sys._getframe(1).f_code  # noqa: SLF001 (who calls decides)
-        if _is_followed(code, self.stands_for.__name__):
-            return self.act(self.stands_for, args, kwargs)
-        return self.stands_for(*args, **kwargs)
-
-
-class Anywhere(StandIn):
-    """A function that is followed whoever calls it."""
-
-    @way_out
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Act."""
-        return self.act(self.stands_for, args, kwargs)
-
 
 # what makes arrays of values
 
@@ -175,8 +98,6 @@ def _finite(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
 @way_out
 def _with_lists(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.sum([x, y])``: numpy does not look into lists before it takes their values."""
-    if not any(type(arg) in (list, tuple) for arg in args):
-        return original(*args, **kwargs)
     with seen_leaving() as seen:
         result = original(*args, **kwargs)
     return run_function(TrackedArray, original, args, kwargs) if seen else result
@@ -350,9 +271,10 @@ def _draw(method: Any, bits: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
 _CONVERSIONS = "asarray asanyarray ascontiguousarray asfortranarray require"
 _MADE = "zeros ones empty full arange eye identity tri"
 _LISTS = [name for name in ("fsum", "prod", "dist", "sumprod") if hasattr(math, name)]
-_MOMENTS = (
-    "mean fmean geometric_mean harmonic_mean variance pvariance stdev pstdev covariance correlation"
-).split()
+_MOMENTS = [
+    *("mean", "fmean", "geometric_mean", "harmonic_mean", "variance", "pvariance", "stdev"),
+    *("pstdev", "covariance", "correlation"),
+]
 _NUMBERS = [
     name
     for name, value in vars(math).items()
@@ -369,12 +291,14 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
     for full, function in public_functions():
         place, _, name = full.rpartition(".")
         if hasattr(function, "_implementation") and name not in acts:
-            found.append((pkgutil.resolve_name(place), name, StandIn(function, _with_lists)))
+            found.append((pkgutil.resolve_name(place), name, OfLists(function, _with_lists)))
     tricks = np.lib.stride_tricks
     found.append((tricks, "as_strided", StandIn(tricks.as_strided, _run)))
     found += [(math, name, Anywhere(getattr(math, name), _number)) for name in _NUMBERS]
     found += [(math, name, Anywhere(getattr(math, name), _numbers)) for name in _LISTS]
-    found += [(statistics, name, Anywhere(getattr(statistics, name), _numbers)) for name in _MOMENTS]
+    found += [
+        (statistics, name, Anywhere(getattr(statistics, name), _numbers)) for name in _MOMENTS
+    ]
     draws: dict[str, Act] = {
         "default_rng": _generator, "permutation": _drawn, "choice": _drawn, "shuffle": _shuffle
     }  # fmt: skip

@@ -7,8 +7,8 @@ All of them only arrange the cells they are given.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -66,11 +66,11 @@ def resize(call: Call) -> Lineages | None:
     shape = np.shape(values)
     if not output.ndim:
         return None
-    if not output.size or not math.prod(shape):
+    if not output.size or not prod(shape):
         return arrange(call, [(values, None)])
-    if output.size == math.prod(shape):
+    if output.size == prod(shape):
         return arrange(call, [(values, same_order(output.shape, shape))])
-    table = tiled(math.prod(shape), output.size)
+    table = tiled(prod(shape), output.size)
     lineage = product(output.shape, shape, flat(range(output.ndim), range(len(shape)), table))
     return arrange(call, [(values, lineage)])
 
@@ -100,7 +100,7 @@ def roll(call: Call) -> Lineages | None:
     if axis is None:
         shape = np.shape(values)
         total = int(np.sum(shift))
-        return arrange(call, [(values, on_line(shape, shape, rolled(math.prod(shape), total)))])
+        return arrange(call, [(values, on_line(shape, shape, rolled(prod(shape), total)))])
     return arrange(call, [(values, roll_axes(np.shape(values), shift, axis))])
 
 
@@ -125,7 +125,7 @@ def fftshift(call: Call) -> Lineages | None:
         axes = tuple(range(len(shape)))
     axes = (axes,) if isinstance(axes, (int, np.integer)) else tuple(axes)
     sign = 1 if call.func == np.fft.fftshift else -1
-    if not axes or not math.prod(shape):
+    if not axes or not prod(shape):
         return arrange(call, [(values, same_order(shape, shape))])
     shift = tuple(sign * (shape[axis] // 2) for axis in axes)
     return arrange(call, [(values, roll_axes(shape, shift, axes))])
@@ -152,7 +152,7 @@ def repeat(call: Call) -> Lineages | None:
     (output,) = call.outputs
     shape = np.shape(values)
     axis = axis if shape else None
-    size = math.prod(shape) if axis is None else shape[axis]
+    size = prod(shape) if axis is None else shape[axis]
     if not output.size or not size:
         return arrange(call, [(values, None), (repeats, None)])
     here: Part
@@ -209,7 +209,7 @@ def take(call: Call) -> Lineages | None:
     (output,) = call.outputs
     shape = np.shape(values)
     axis = axis if shape else None
-    size = math.prod(shape) if axis is None else shape[axis]
+    size = prod(shape) if axis is None else shape[axis]
     places = _in_range(np.asarray(indices, np.int64), size, call.argument("mode", "raise"))
     if not places.size or not size:
         return arrange(call, [(values, None), (indices, None)])
@@ -250,7 +250,7 @@ def delete(call: Call) -> Lineages | None:
     values, what, axis = (call.argument(name) for name in ("arr", "obj", "axis"))
     (output,) = call.outputs
     shape = np.shape(values)
-    size = math.prod(shape) if axis is None else shape[axis]
+    size = prod(shape) if axis is None else shape[axis]
     here = gathered(np.delete(np.arange(size), what), size)
     return arrange(
         call, [(values, _on_axis_or_line(output.shape, shape, axis, here)), (what, None)]
@@ -265,7 +265,7 @@ def insert(call: Call) -> Lineages | None:
     shape = np.shape(values)
     if np.ndim(values) == 0 or call.which(call.argument("values")) is not None:
         return None
-    size = math.prod(shape) if axis is None else shape[axis]
+    size = prod(shape) if axis is None else shape[axis]
     total = output.size if axis is None else output.shape[axis]
     old = np.ones(total, bool)
     old[_new_places(where, size, total - size)] = False
@@ -375,7 +375,7 @@ def diagonal_matrix(call: Call) -> Lineages | None:
             return arrange(call, [(values, None)])
         table = row([(0, output.size - 1)], [(r, r), (c, c)], [0, 0])
         return arrange(call, [(values, product(output.shape, shape, part([0], [0, 1], table)))])
-    size = math.prod(shape)
+    size = prod(shape)
     if not size:
         return arrange(call, [(values, None)])
     table = row([(r, r), (c, c)], [(0, 0)], [-1], (size, [(1, 1), (1, 1)], [(1, 1)]))

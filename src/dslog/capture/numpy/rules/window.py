@@ -5,8 +5,8 @@ Rules for ``np.pad``: every mode acts on each axis by itself, so the lineage is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def ediff1d(call: Call) -> Lineages | None:
     (output,) = call.outputs
     shape = np.shape(values)
     start = 0 if before is None else int(np.size(before))
-    count = max(math.prod(shape) - 1, 0)
+    count = max(prod(shape) - 1, 0)
     pairs: list[tuple[Any, Lineage | None]] = [(values, None)]
     if count:
         table = row([(start, start + count - 1)], [(-start, 1 - start)], [0])
@@ -239,7 +239,7 @@ def packbits(call: Call) -> Lineages | None:
     if not output.size:
         return arrange(call, [(values, None)])
     if axis is None:
-        table = blocks(output.size, 8, math.prod(shape))
+        table = blocks(output.size, 8, prod(shape))
         return arrange(call, [(values, on_line(output.shape, shape, table))])
     axis %= len(shape)
     table = blocks(output.shape[axis], 8, shape[axis])
@@ -252,10 +252,10 @@ def unpackbits(call: Call) -> Lineages | None:
     values, axis = call.argument("a"), call.argument("axis")
     (output,) = call.outputs
     shape = np.shape(values)
-    if not output.size or not math.prod(shape):
+    if not output.size or not prod(shape):
         return arrange(call, [(values, None)])
     bits = output.size if axis is None else output.shape[axis]
-    have = math.prod(shape) if axis is None else shape[axis]
+    have = prod(shape) if axis is None else shape[axis]
     whole, some = min(have, bits // 8), bits % 8 if bits < 8 * have else 0
     table = rows(repeated(whole, 8), spread(8 * whole, 8 * whole + some - 1, whole, whole))
     if axis is None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dslog import explain, tables
+    from dslog.capture.foreign.foreign_call import foreign
+    from dslog.capture.foreign.watch import watch
     from dslog.capture.leaks import LeakError, LeakWarning
     from dslog.capture.numpy.array import TrackedArray
     from dslog.capture.numpy.array import plain_values as plain
@@ -60,11 +62,13 @@ __all__ = [
     "compress",
     "duckdb_view",
     "explain",
+    "foreign",
     "open",
     "operation",
     "plain",
     "spark",
     "tables",
+    "watch",
 ]
 
 _PLACES = {
@@ -79,11 +83,13 @@ _PLACES = {
     "compress": "dslog.compress.encoder.compress",
     "duckdb_view": "dslog.sql.duckdb.duckdb_view",
     "explain": "dslog.explain",
+    "foreign": "dslog.capture.foreign.foreign_call.foreign",
     "open": "dslog.capture.store.open_store",
     "operation": "dslog.capture.numpy.group.operation",
     "plain": "dslog.capture.numpy.array.plain_values",
     "spark": "dslog.sql.spark_session.spark",
     "tables": "dslog.tables",
+    "watch": "dslog.capture.foreign.watch.watch",
 }  # every other name is an error, in dslog.errors
 
 # A package that is imported takes its place in the one around it, once: let that be over before

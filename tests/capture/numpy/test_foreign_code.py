@@ -8,8 +8,8 @@ import pytest
 from numpy_oracles import influence, make_call
 
 import dslog
+from dslog import foreign
 from dslog.capture.numpy.array import TrackedArray
-from dslog.capture.numpy.foreign import foreign
 from dslog.capture.numpy.memory import is_tracked
 
 with warnings.catch_warnings():

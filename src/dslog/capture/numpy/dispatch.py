@@ -583,6 +583,7 @@ def following() -> Iterator[None]:
         _FOLLOWED.reset(token)
 
 
+_NUMPY = str(Path(np.__file__).resolve().parent)
 _HERE = str(Path(__file__).resolve().parents[2])
 
 
@@ -598,10 +599,16 @@ def _is_own(code: CodeType) -> bool:
     return origin_of(code) == "program" or any(part in code.co_filename for part in _COMPUTES)
 
 
+@lru_cache(maxsize=4096)
+def _is_of_library(code: CodeType) -> bool:
+    """Whether code is of a library, other than numpy's, which runs on plain values."""
+    return origin_of(code) == "installed" and not code.co_filename.startswith(_NUMPY)
+
+
 def _is_followed(code: CodeType, name: str) -> bool:
     if code.co_filename.startswith(_HERE) or not _says(code, name):
         return False
-    return _is_own(code) or (_FOLLOWED.get() and origin_of(code) == "installed")
+    return _is_own(code) or (_FOLLOWED.get() and _is_of_library(code))
 
 
 class StandIn:

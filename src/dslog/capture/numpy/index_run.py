@@ -58,16 +58,15 @@ class Codes:
         return tuple(
             _lineage(codes - self.first[place], array)
             if len(self.inputs) == 1
-            else _lineage(_within(codes, self.first[place], array.size), array)
+            else _lineage(self.within(codes, place), array)
             for place, array in enumerate(self.inputs)
         )
 
-
-def _within(codes: I64, first: int, size: int) -> I64:
-    """Positions in one input, -1 where the code is another's."""
-    positions = codes - first
-    positions[(positions < 0) | (positions >= size)] = -1
-    return positions
+    def within(self, codes: I64, place: int) -> I64:
+        """Positions in one input, -1 where the code is another's."""
+        positions: I64 = codes - self.first[place]
+        positions[(positions < 0) | (positions >= self.inputs[place].size)] = -1
+        return positions
 
 
 def _lineage(positions: I64, array: Array) -> Lineage | None:
@@ -84,6 +83,17 @@ def index_run(
     ``data`` names the arguments whose cells move; ``replace`` gives other arguments values that fit
     codes. Tracked arrays in other arguments get no lineage here. None when the result is not codes.
     """
+    ran = run_on_codes(call, data, replace)
+    if ran is None:
+        return None
+    codes, results = ran
+    return tuple(codes.read(result) for result in results)
+
+
+def run_on_codes(
+    call: Call, data: Sequence[str] | str, replace: Mapping[str, Any] | None = None
+) -> tuple[Codes, list[I64]] | None:
+    """Run a call again on codes; None when the result is not codes."""
     names = (data,) if isinstance(data, str) else tuple(data)
     codes = Codes(call.inputs)
     changes = {
@@ -95,7 +105,7 @@ def index_run(
         for result, output in zip(results, call.outputs, strict=True)
     ):
         return None
-    return tuple(codes.read(result.astype(np.int64, copy=False)) for result in results)
+    return codes, [result.astype(np.int64, copy=False) for result in results]
 
 
 def flatten(result: Any) -> tuple[Array, ...]:

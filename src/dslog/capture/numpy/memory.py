@@ -169,6 +169,15 @@ class Memory:
             self._seen[...] = self.root
         self._go_on(node)
 
+    def mark(self) -> tuple[Any, ...]:
+        """Return what brings the memory's versions back to where they are now."""
+        return self.node, self.version, self._first, self._made
+
+    def reset(self, mark: tuple[Any, ...]) -> None:
+        """Forget the versions since a mark; the values are somebody else's business."""
+        self.node, self.version, self._first, self._made = mark
+        self._writes, self._cells, self._lent, self._seen = [], {}, [], None
+
     # what others may write
 
     @property
@@ -337,6 +346,8 @@ def wrap_scalar(kind: type[Tracked], plain: Any, node: Node, home: StoreRecorder
     if isinstance(scalar, TrackedScalar):
         home.see(scalar)
         _tell_scope(scalar, home)
+    else:
+        home.leak("item", [node])  # text, say
     return scalar
 
 
@@ -490,16 +501,25 @@ def way_out(function: F) -> F:
     return function
 
 
-_SEEN: ContextVar[list[str] | None] = ContextVar("SEEN", default=None)
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Values that left while somebody looked."""
+
+    way: str
+    values: tuple[Any, ...]
+    loses: bool
+
+
+_SEEN: ContextVar[list[Leaving] | None] = ContextVar("SEEN", default=None)
 
 
 @contextmanager
-def seen_leaving() -> Iterator[list[str]]:
-    """Give the ways by which values leave, instead of taking note: what they went into is seen."""
-    ways: list[str] = []
-    token = _SEEN.set(ways)
+def seen_leaving() -> Iterator[list[Leaving]]:
+    """Give the values that leave, instead of taking note: what they go into is seen."""
+    found: list[Leaving] = []
+    token = _SEEN.set(found)
     try:
-        yield ways
+        yield found
     finally:
         _SEEN.reset(token)
 
@@ -507,12 +527,14 @@ def seen_leaving() -> Iterator[list[str]]:
 @way_out
 def leak(way: str, *values: Any, loses: bool = True) -> None:
     """Take note that values leave tracking."""
+    known = tuple([value for value in tracked_in(values) if home_of(value) is not None])
     seen = _SEEN.get()
-    if seen is not None:
-        seen.append(way)
+    if seen is not None or not known:
+        if seen is not None and known:
+            seen.append(Leaving(way, known, loses))
         return
     nodes: dict[StoreRecorder, dict[Node, None]] = {}
-    for value in tracked_in(values):
+    for value in known:
         home = home_of(value)
         if home is not None:
             nodes.setdefault(home, {}).update(dict.fromkeys(nodes_behind(value)))
@@ -520,7 +542,7 @@ def leak(way: str, *values: Any, loses: bool = True) -> None:
         home.leak(way, found, loses=loses)
 
 
-HOOKS.add(StoreRecorder.leak.__code__)
+HOOKS.update((StoreRecorder.leak.__code__, wrap_scalar.__code__))
 
 
 @way_out
@@ -561,9 +583,9 @@ def tracked_in(values: Any) -> Iterator[Tracked | TrackedScalar]:
     for value in values:
         if isinstance(value, (Tracked, TrackedScalar)):
             yield value
-        elif type(value) in (list, tuple):
+        elif isinstance(value, (list, tuple)):
             yield from tracked_in(value)
-        elif type(value) is dict:
+        elif isinstance(value, dict):
             yield from tracked_in(value.values())
 
 

@@ -135,7 +135,7 @@ def function_named(name: str) -> Any:
             except ImportError:
                 return None
         found = inner
-    return found
+    return getattr(found, "stands_for", found)
 
 
 REGISTRY = Registry()
@@ -203,6 +203,15 @@ def resolve(call: Call, *, written: bool = False) -> tuple[Lineages, Kind]:
 
     ``written`` says that the outputs were given with ``out``: they may be inputs, but no views.
     """
+    known = by_rule(call, written=written)
+    if known is not None:
+        return known
+    traced = _try(trace, call)
+    return (superset(call), "superset") if traced is None else (traced, "trace")
+
+
+def by_rule(call: Call, *, written: bool = False) -> tuple[Lineages, Kind] | None:
+    """Return the lineage that a call's results show, or a rule knows."""
     views = None if written else _views(call)
     if views is not None:
         return views
@@ -210,8 +219,7 @@ def resolve(call: Call, *, written: bool = False) -> tuple[Lineages, Kind]:
         found = _try(entry.rule, call)
         if found is not None:
             return found, entry.kind
-    traced = _try(trace, call)
-    return (superset(call), "superset") if traced is None else (traced, "trace")
+    return None
 
 
 def superset(call: Call) -> Lineages:

@@ -117,13 +117,21 @@ def _latent(result: Any, made: str) -> Any:
     return wrap_latent(TrackedArray, result, Latent(result, made))
 
 
+_FILLED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "full": (("shape", "fill_value"), ("fill_value",)),
+    "full_like": (("a", "fill_value"), ("fill_value",)),
+    "arange": (("start", "stop", "step"), ("start", "step")),
+}
+"""Parameters by place, and those whose values go into the array."""
+
+
 def _create(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.zeros(n)``: tracked once something tracked is written; a value to fill with is such."""
-    if kwargs.get("like") is not None:
+    prototype = args[0] if args else kwargs.get("a", kwargs.get("prototype"))
+    if kwargs.get("like") is not None or isinstance(prototype, Tracked):
         return original(*args, **kwargs)
     name = original.__name__
-    goes_in = {"full": ("fill_value",), "arange": ("start", "step")}.get(name, ())
-    names = {"full": ("shape", "fill_value"), "arange": ("start", "stop", "step")}.get(name, ())
+    names, goes_in = _FILLED.get(name, ((), ()))
     names = ("stop",) if name == "arange" and len(args) == 1 else names
     given = [
         arg if at < len(names) and names[at] in goes_in else _shape(arg)
@@ -269,7 +277,7 @@ def _draw(method: Any, bits: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
 # what is replaced while a store tracks
 
 _CONVERSIONS = "asarray asanyarray ascontiguousarray asfortranarray require"
-_MADE = "zeros ones empty full arange eye identity tri"
+_MADE = "zeros ones empty full arange eye identity tri zeros_like ones_like empty_like full_like"
 _LISTS = [name for name in ("fsum", "prod", "dist", "sumprod") if hasattr(math, name)]
 _MOMENTS = [
     *("mean", "fmean", "geometric_mean", "harmonic_mean", "variance", "pvariance", "stdev"),

@@ -52,7 +52,7 @@ _RULES: dict[str, list[str]] = {
 """The modules of rules that a library needs."""
 
 
-class Watch:
+class WatchedLibraries:
     """Libraries that are watched, until ``end`` or the end of a ``with`` block."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Watch:
         self.end()
 
     def add(self, module: ModuleType) -> None:
-        """Watch the functions and estimators of a module."""
+        """WatchedLibraries the functions and estimators of a module."""
         if module.__name__ in self._seen:
             return
         self._seen.add(module.__name__)
@@ -91,7 +91,7 @@ class Watch:
                         self._replace(other, name, *replaced[id(value)])
 
     def arrive(self, names: Iterable[str]) -> None:
-        """Watch modules when they are imported."""
+        """WatchedLibraries modules when they are imported."""
         arrivals = _Arrivals(self, set(names))
         sys.meta_path.insert(0, arrivals)
         self._undo.append(partial(sys.meta_path.remove, arrivals))
@@ -106,7 +106,7 @@ class Watch:
         self._undo.append(undo)
 
 
-def watch(*modules: ModuleType | str) -> Watch:
+def watch(*modules: ModuleType | str) -> WatchedLibraries:
     """Let calls of libraries on tracked values give tracked results.
 
     Of each module, also of the well-known ones inside of a package, public functions and methods of
@@ -116,7 +116,7 @@ def watch(*modules: ModuleType | str) -> Watch:
 
     The result has an ``end()``, and ends with a ``with`` block; otherwise it is for good.
     """
-    found = Watch()
+    found = WatchedLibraries()
     for module in modules or ("all",):
         if module == "all":
             names = [name for library in LIBRARIES for name in _inside(library)]
@@ -179,7 +179,7 @@ def _call(name: str, original: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
 class _Arrivals(importlib.abc.MetaPathFinder):
     """Sees modules being imported, and lets them be watched."""
 
-    def __init__(self, watch: Watch, names: set[str]) -> None:
+    def __init__(self, watch: WatchedLibraries, names: set[str]) -> None:
         self._watch, self._names = watch, names
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:

@@ -39,14 +39,10 @@ from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
     TrackedScalar,
-    decide,
-    lend,
     memory_of,
     node_of,
     plain_of,
     recorder_of,
-    take,
-    way_out,
     wrap_latent,
     wrap_root,
     wrap_view,
@@ -54,6 +50,7 @@ from dslog.capture.numpy.memory import (
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.scalar import make, teach_json
 from dslog.capture.numpy.view import can_be_root
+from dslog.capture.numpy.way_out import decide, lend, take, way_out
 from dslog.capture.recorder import Step, StoreRecorder
 from dslog.errors import CaptureError
 

@@ -34,13 +34,11 @@ from dslog.capture.numpy.memory import (
     Latent,
     Memory,
     Tracked,
-    leak,
     memory_of,
     memory_to_write,
     node_of,
     plain_of,
     recorder_of,
-    way_out,
     wrap_latent,
     wrap_root,
     wrap_scalar,
@@ -48,6 +46,7 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.numpy.overwrite import identity_on, write_view
 from dslog.capture.numpy.registry import REGISTRY, Found, find
+from dslog.capture.numpy.way_out import leak, way_out
 from dslog.capture.place import origin_of
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.cells.boxes import unpaint

@@ -40,17 +40,13 @@ from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
     TrackedScalar,
-    decide,
     first_tracked,
     home_of,
-    leak,
     memory_of,
     memory_to_write,
     node_of,
-    nodes_behind,
     plain_of,
     recorder_of,
-    way_out,
     wrap_latent,
     wrap_root,
 )
@@ -58,6 +54,7 @@ from dslog.capture.numpy.overwrite import all_cells, write_cells, write_codes
 from dslog.capture.numpy.overwrite import set_item as assign_item
 from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.view import is_view, place, positions
+from dslog.capture.numpy.way_out import decide, leak, nodes_behind, way_out
 from dslog.capture.recorder import Node, Step
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array

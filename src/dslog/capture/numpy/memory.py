@@ -15,8 +15,7 @@ is in ``array.py`` and ``scalar.py``.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -24,8 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from dslog.capture.capture_cost import CaptureCost
-from dslog.capture.leaks import HOOKS
-from dslog.capture.numpy.cell_source import FromCell, Source, cells_of, lineages_of
+from dslog.capture.numpy.cell_source import FromCell, Source, lineages_of
 from dslog.capture.numpy.loan import Loan, differing
 from dslog.capture.numpy.overwrite import Write, resolve
 from dslog.capture.numpy.view import is_view, lineage_of_view
@@ -489,95 +487,6 @@ def _tell_scope(value: Tracked | TrackedScalar, recorder: StoreRecorder) -> None
         scope.made(value)
 
 
-# what leaves
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def way_out(function: F) -> F:
-    """Mark a function through which values leave: who called it is who takes them."""
-    HOOKS.add(function.__code__)
-    return function
-
-
-@dataclass(frozen=True, slots=True)
-class Leaving:
-    """Values that left while somebody looked."""
-
-    way: str
-    values: tuple[Any, ...]
-    loses: bool
-
-
-_SEEN: ContextVar[list[Leaving] | None] = ContextVar("SEEN", default=None)
-
-
-@contextmanager
-def seen_leaving() -> Iterator[list[Leaving]]:
-    """Give the values that leave, instead of taking note: what they go into is seen."""
-    found: list[Leaving] = []
-    token = _SEEN.set(found)
-    try:
-        yield found
-    finally:
-        _SEEN.reset(token)
-
-
-@way_out
-def leak(way: str, *values: Any, loses: bool = True) -> None:
-    """Take note that values leave tracking."""
-    known = tuple([value for value in tracked_in(values) if home_of(value) is not None])
-    seen = _SEEN.get()
-    if seen is not None or not known:
-        if seen is not None and known:
-            seen.append(Leaving(way, known, loses))
-        return
-    nodes: dict[StoreRecorder, dict[Node, None]] = {}
-    for value in known:
-        home = home_of(value)
-        if home is not None:
-            nodes.setdefault(home, {}).update(dict.fromkeys(nodes_behind(value)))
-    for home, found in nodes.items():
-        home.leak(way, found, loses=loses)
-
-
-HOOKS.update((StoreRecorder.leak.__code__, wrap_scalar.__code__))
-
-
-@way_out
-def take(value: Tracked | TrackedScalar, way: str) -> Any:
-    """Return the values of an array or scalar to somebody who goes on without lineage."""
-    leak(way, value)
-    return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
-
-
-@way_out
-def lend(array: Tracked, way: str) -> Array:
-    """Return the memory of an array to somebody who goes on without lineage, and may write."""
-    leak(way, array)
-    memory, plain = memory_of(array), plain_of(array)
-    return plain if memory is None else memory.lend(plain)
-
-
-@way_out
-def decide(value: Tracked | TrackedScalar, way: str = "bool") -> Any:
-    """Return values to somebody who only decides what to do."""
-    leak(way, value, loses=False)
-    return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
-
-
-def nodes_behind(value: Tracked | TrackedScalar) -> Iterable[Node]:
-    """Return the nodes that hold a value, or that a scalar was computed from."""
-    if isinstance(value, Tracked):
-        node = node_of(value)
-        return () if node is None else (node,)
-    nodes = dict.fromkeys(cell.node for cell in cells_of(value.source))
-    for node in nodes:
-        node.owner.reach(node)
-    return nodes
-
-
 def tracked_in(values: Any) -> Iterator[Tracked | TrackedScalar]:
     """Give the tracked arrays and scalars among values, also inside lists, tuples and dicts."""
     for value in values:
@@ -708,7 +617,8 @@ class Inputs:
 
     def _join(self, recorder: StoreRecorder, value: Tracked | TrackedScalar) -> None:
         if self.recorder not in (None, recorder):
-            name = next(iter(nodes_behind(value))).name
+            other = node_of(value) if isinstance(value, Tracked) else scalar_node(value)
+            name = other.name if other else "?"
             raise CaptureError(
                 f"a call takes arrays of two stores, {self.nodes[0].name!r} and {name!r}: track "
                 f"both in one store, or give dslog.plain(x) for the one that needs no lineage"

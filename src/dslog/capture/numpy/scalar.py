@@ -23,15 +23,12 @@ from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
     TrackedScalar,
-    decide,
-    leak,
     recorder_of,
     scalar_node,
-    take,
     tracked_in,
-    way_out,
     wrap_root,
 )
+from dslog.capture.numpy.way_out import decide, leak, take, way_out
 from dslog.capture.recorder import Step, StoreRecorder
 
 _PLAIN = frozenset(

@@ -41,15 +41,13 @@ from dslog.capture.numpy.memory import (
     Latent,
     Tracked,
     TrackedScalar,
-    decide,
     first_tracked,
-    seen_leaving,
     tracked_in,
-    way_out,
     wrap_latent,
 )
 from dslog.capture.numpy.registry import Found
 from dslog.capture.numpy.scalar import make
+from dslog.capture.numpy.way_out import decide, seen_leaving, way_out
 from dslog.capture.recorder import StoreRecorder
 
 _ASARRAY = np.asarray

@@ -28,7 +28,9 @@ from dslog.capture.numpy.handlers import (
     SPECIAL,
     as_tracked,
     create,
+    get_cell,
     get_item,
+    set_cell,
     set_item,
     ufunc_at,
     without_lists,
@@ -400,10 +402,11 @@ class TrackedArray(Methods):
         return np
 
     def __getitem__(self, key: Any) -> Any:
-        return get_item(self, key)
+        return get_cell(self, key) if type(key) in (tuple, int) else get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        set_item(self, key, value)
+        if type(key) not in (tuple, int) or not set_cell(self, key, value):
+            set_item(self, key, value)
 
     def __len__(self) -> int:
         return len(plain_of(self))

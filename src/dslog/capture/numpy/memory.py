@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from dslog.capture.capture_cost import CaptureCost
-from dslog.capture.numpy.cell_source import FromCell, Source, lineages_of
+from dslog.capture.numpy.cell_source import Source, lineages_of
 from dslog.capture.numpy.loan import Loan, differing
 from dslog.capture.numpy.overwrite import Write, resolve
 from dslog.capture.numpy.view import is_view, lineage_of_view
@@ -80,6 +80,7 @@ class Memory:
         "_lent",
         "_made",
         "_recorder",
+        "_scopes",
         "_seen",
         "_writes",
         "keep",
@@ -102,6 +103,7 @@ class Memory:
         self._writes: list[Write] = []
         self._cells: dict[int, Source | None] = {}  # written after those
         self._recorder: Recorder | None = None  # of the waiting writes
+        self._scopes: tuple[Scope, ...] | None = None  # when the last cell was written
         self._lent: list[weakref.ref[Loan] | None] = []  # None where the end can't be seen
         self._seen: Array | None = None  # what the memory held while it is lent
 
@@ -123,22 +125,21 @@ class Memory:
 
     def write_cell(self, position: int, source: Source | None) -> None:
         """Take note that one cell of the root was overwritten."""
-        if not self._cells or CURRENT.get():
+        scopes = CURRENT.get()
+        if not self._cells or scopes is not self._scopes:
             self._begin()
+            self._scopes = scopes
         self._cells[position] = source
         if self._seen is not None:
             self._seen.reshape(-1)[position] = self.root.flat[position]
 
     def read_cell(self, position: int) -> Source | None:
         """Return where one cell of the root comes from."""
-        if self._cells:
-            if position in self._cells:
-                return self._cells[position]
-            if not self._writes:
-                return FromCell(self.node, position)
+        if position in self._cells:
+            return self._cells[position]
         if self._writes:
             self.settle()
-        return FromCell(self.node, position)
+        return self.node, position
 
     def settle(self) -> Node:
         """Make a version with all writes so far and return its node."""
@@ -287,12 +288,16 @@ class Tracked(_Ndarray):
 
 
 class TrackedScalar:
-    """A number, and where it comes from; it says that it is one, but it has to be asked for it."""
+    """A number, and where it comes from; it says that it is one, but it has to be asked for it.
 
-    __slots__ = ("__weakref__", "home", "plain", "source")
+    It is the cell that is its source, or it was ``made`` of its sources by an operation.
+    """
+
+    __slots__ = ("__weakref__", "home", "made", "plain", "source")
     plain: Any
     source: Source
     home: StoreRecorder
+    made: str
 
     def as_array(self) -> Any:
         """Return a tracked array of no axes with the number in it."""
@@ -340,7 +345,7 @@ def wrap_view(kind: type[T], plain: Array, memory: Memory, node: Node | None) ->
 
 def wrap_scalar(kind: type[Tracked], plain: Any, node: Node, home: StoreRecorder) -> Any:
     """Make the tracked scalar that is all of a node."""
-    scalar = kind.scalar(plain, FromCell(node, 0), home)
+    scalar = kind.scalar(plain, (node, 0), home)
     if isinstance(scalar, TrackedScalar):
         home.see(scalar)
         _tell_scope(scalar, home)
@@ -430,7 +435,8 @@ def held_values(recorder: StoreRecorder) -> dict[str, Array]:
 def own_node(scalar: TrackedScalar) -> Node | None:
     """Return the node that a scalar is all of, if there is one."""
     source = scalar.source
-    return source.node if isinstance(source, FromCell) and not source.node.shape else None
+    is_cell = not scalar.made and source[0] is not None and len(source) == 2
+    return source[0] if is_cell and not source[0].shape else None
 
 
 def node_of(array: Tracked) -> Node | None:
@@ -464,17 +470,17 @@ def scalar_node(scalar: TrackedScalar) -> Node:
         node.owner.reach(node)
         return node
     source = scalar.source
-    operation = "getitem" if isinstance(source, FromCell) else source.operation
+    operation = scalar.made or "getitem"
     pairs = lineages_of([(0, source)], ())
     recorder = recorder_of(scalar.home)
     base = pairs[0][0].base
     args: dict[str, object] = {}
-    if isinstance(source, FromCell):
-        args = {"key": [int(k) for k in np.unravel_index(source.position, source.node.shape)]}
+    if not scalar.made and len(source) == 2:
+        args = {"key": [int(k) for k in np.unravel_index(source[1], source[0].shape)]}
     node = recorder.node((), f"{base}.{operation}", base)
     nodes, row = [each for each, _ in pairs], [lineage for _, lineage in pairs]
     recorder.record(Step(operation, nodes, [node], (row,), args))
-    scalar.source = FromCell(node, 0)
+    scalar.source, scalar.made = (node, 0), ""
     if any(each.keep for each in nodes):
         scalar.home.keep(node, np.asarray(scalar.plain))
     scalar.home.see(scalar)

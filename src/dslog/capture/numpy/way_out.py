@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from dslog.capture.leaks import HOOKS
-from dslog.capture.numpy.cell_source import cells_of
+from dslog.capture.numpy.cell_source import nodes_in
 from dslog.capture.numpy.memory import (
     Tracked,
     TrackedScalar,
@@ -106,7 +106,7 @@ def nodes_behind(value: Tracked | TrackedScalar) -> Iterable[Node]:
     if isinstance(value, Tracked):
         node = node_of(value)
         return () if node is None else (node,)
-    nodes = dict.fromkeys(cell.node for cell in cells_of(value.source))
+    nodes = nodes_in(value.source)
     for node in nodes:
         node.owner.reach(node)
     return nodes

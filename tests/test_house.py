@@ -42,6 +42,7 @@ ALLOWED_NAMES = {
 GATHERING = {"__init__.py", "explain.py", "tables.py"}
 # Places where a registry finds a module, or something outside of dslog.
 LONE_PLACES = {
+    "capture/foreign/rules/": "a family of rules: imported when its library is watched",
     "capture/numpy/rules/": "a family of rules: importing the package registers it",
     "cli/commands/": "a group of commands: the command line finds it in the folder",
     "cli/__main__.py": "what python -m runs",

@@ -91,6 +91,10 @@ def bits(*shape: int) -> np.ndarray:
     return np.random.default_rng([9, *shape]).random(shape) < 0.6
 
 
+def words(text: str) -> list[str]:
+    return text.split()
+
+
 def arrays_in(value: Any) -> Iterator[np.ndarray]:
     if isinstance(value, np.ndarray):
         yield value

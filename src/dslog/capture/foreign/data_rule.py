@@ -109,7 +109,7 @@ def on_axes(out: Array, data: Array, axes: Sequence[int], *, exact: bool = True)
     elif out.ndim == len(kept):
         follows = {i: j for j, i in enumerate(kept)}
     else:
-        return all_to_all(out.shape, data.shape, exact=exact)
+        return all_to_all(out.shape, data.shape, exact=exact and not kept)
     if any(out.shape[j] != data.shape[i] for i, j in follows.items()):
         raise UnknownCallError
     return matched(out.shape, data.shape, follows).with_exact(exact)

@@ -151,7 +151,8 @@ def found_by(call: Call):
 
 def differ(a: np.ndarray, b: np.ndarray, noise: float) -> np.ndarray:
     if a.dtype.kind in "fc":
-        near = np.abs(a - b) <= noise * (1 + np.abs(a))
+        with np.errstate(all="ignore"):
+            near = np.abs(a - b) <= noise * (1 + np.abs(a))
         return ~near & ~(np.isnan(a) & np.isnan(b)) & (a != b)
     return a != b
 
@@ -159,7 +160,9 @@ def differ(a: np.ndarray, b: np.ndarray, noise: float) -> np.ndarray:
 def nudged(value: Any, step: float) -> Any:
     if value.dtype.kind == "b":
         return ~value
-    return value + step if value.dtype.kind in "fc" else int(value) + int(np.sign(step))
+    if value.dtype.kind in "fc":
+        return value + step
+    return int(value) + (1 if value == 0 or step > 0 else -1)
 
 
 def changed(call: Call, example: Example) -> list[list[set[tuple[int, ...]]]]:

@@ -195,6 +195,7 @@ def check(example: Example) -> None:
             mine = set()
             if lineage is not None:
                 assert (lineage.out_shape, lineage.in_shape) == (out.shape, array.shape)
+                assert type(lineage.exact) is bool
                 labels.add(lineage.exact)
                 mine = {tuple(map(int, one)) for one in lineage.to_relation()}
             assert pairs <= mine, f"missed {sorted(pairs - mine)[:5]}"

@@ -94,6 +94,10 @@ CASES = [
     *(within(getattr(ndimage, f), bits(5, 6), structure=HOOK, origin=(0, 1)) for f in BINARY),
     *(within(getattr(ndimage, f), bits(7, 7), structure=EVEN, iterations=2) for f in BINARY),
     *(within(getattr(ndimage, f), bits(7, 7), iterations=2) for f in BINARY),
+    *(within(getattr(ndimage, f), bits(7, 7), structure=CROSS, iterations=2, origin=(0, 1))
+      for f in BINARY[:2]),
+    *(loose(getattr(ndimage, f), bits(7, 7), structure=CROSS, iterations=2, origin=(0, 1))
+      for f in BINARY[2:]),
     loose(ndimage.binary_erosion, bits(5, 6), mask=Plain(bits(5, 6))),
     loose(ndimage.binary_dilation, bits(5, 6), iterations=0),
     within(ndimage.binary_hit_or_miss, bits(5, 6)),
@@ -120,6 +124,10 @@ CASES = [
     equal(ndimage.zoom, image(40), 0.6, order=1),
     equal(ndimage.zoom, A, 2, order=3, prefilter=False),
     equal(ndimage.shift, image(20), 0.4, order=3, prefilter=False),
+    # both ends of a line joined, where cells of a colour meet with equal weights
+    *(equal(ndimage.shift, image(n), 0.5, order=1, mode="grid-wrap") for n in range(2, 14)),
+    *(equal(ndimage.shift, image(n), 0.5, order=1, mode="reflect") for n in range(2, 9)),
+    equal(ndimage.zoom, image(7, 9), 0.8, order=1, mode="grid-wrap", grid_mode=True),
     loose(ndimage.zoom, A, 2),
     loose(ndimage.shift, A, 0.5),
     *(equal(ndimage.rotate, A, 30, order=k, mode="nearest") for k in (0, 1)),

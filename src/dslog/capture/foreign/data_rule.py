@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dslog.algebra.product import all_to_all, matched
-from dslog.capture.numpy.call import Call, Lineages, signature_of
+from dslog.capture.numpy.call import Call, Lineages, is_tracked, signature_of
 from dslog.capture.numpy.registry import Kind, rule
 from dslog.capture.numpy.rules.reduce import axes_of
 from dslog.lineage.lineage import Lineage
@@ -27,6 +27,9 @@ DataRule = Callable[[Call, Array, Array], Lineage | None]
 D = TypeVar("D", bound=DataRule)
 
 _WRITTEN = ("out", "output")
+_LISTS = frozenset(
+    {"samples", "lu_and_piv", "c_and_lower", "cb_and_lower", "c_or_cr", "tck", "points"}
+)  # arguments that are several arrays; elsewhere a list of arrays is one array to the function
 
 
 class UnknownCallError(Exception):
@@ -38,13 +41,13 @@ def data_rule(*names: str, data: str, note: str, kind: Kind = "rule") -> Callabl
 
     def register(function: D) -> D:
         def by_form(call: Call) -> Lineages | None:
-            return _lineages(call, function, data.split(), settings=kind != "rule")
+            return _lineages(call, function, data.split(), kind)
 
         rule(*names, kind=kind, note=note)(by_form)
         if kind == "rule":
 
             def by_value(call: Call) -> Lineages | None:
-                return _lineages(call, function, data.split(), settings=True)
+                return _lineages(call, function, data.split(), "value")
 
             rule(*names, kind="value", note=note)(by_value)
         return function
@@ -52,12 +55,16 @@ def data_rule(*names: str, data: str, note: str, kind: Kind = "rule") -> Callabl
     return register
 
 
-def _lineages(
-    call: Call, function: DataRule, names: Sequence[str], *, settings: bool
-) -> Lineages | None:
+def _lineages(call: Call, function: DataRule, names: Sequence[str], kind: Kind) -> Lineages | None:
+    if kind != "superset" and any(
+        isinstance(call.arguments.get(name), (list, tuple))
+        and is_tracked(call, call.arguments[name])
+        for name in {*names} - _LISTS
+    ):
+        return None
     given = [one for name in names for one in _arrays(call.arguments.get(name))]
     mine = [any(array is one for one in given) for array in call.inputs]
-    if not (settings or all(mine)):
+    if kind == "rule" and not all(mine):
         return None
     written = [call.arguments.get(name) for name in _WRITTEN]
     try:

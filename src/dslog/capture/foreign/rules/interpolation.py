@@ -46,7 +46,8 @@ def interpolate(call: Call, data: Array, out: Array) -> Lineage:
     weights = np.asarray(call.again(changes))
     if weights.shape != (*out.shape, data.size):
         raise UnknownCallError
-    outs, cells = np.nonzero(np.abs(weights.reshape(out.size, data.size)) > TINY)
+    sizes = np.abs(weights.reshape(out.size, data.size))
+    outs, cells = np.nonzero(sizes > TINY * sizes.max(initial=0))
     return from_pairs(outs, cells, out.shape, data.shape)
 
 

@@ -324,13 +324,13 @@ def ranked(call: Call, data: Array, out: Array) -> Lineage:
     """The filter itself, run on the ranks of all cells, says which cell it picks."""
     if has_nan(data):
         return extreme(call, data, out).with_exact(False)
-    return picked(
+    return picked_by_rank(
         data, lambda ranks, of: call.again({"input": ranks, "cval": of(option(call, "cval"))},
                                            without=("output",)),
     )  # fmt: skip
 
 
-def picked(data: Array, run: Any) -> Lineage:
+def picked_by_rank(data: Array, run: Any) -> Lineage:
     """Return which cell a choice by order picks; ``run`` gets the ranks, and what ranks others."""
     flat = data.reshape(-1)
     order = np.argsort(flat, kind="stable")

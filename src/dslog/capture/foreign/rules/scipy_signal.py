@@ -43,7 +43,7 @@ from dslog.capture.foreign.data_rule import (
     place_of,
 )
 from dslog.capture.foreign.linear_map import TINY, on_axes_alone, probed
-from dslog.capture.foreign.rules.ndimage import per_axis, picked
+from dslog.capture.foreign.rules.ndimage import per_axis, picked_by_rank
 from dslog.capture.numpy.call import Call, is_tracked
 from dslog.capture.numpy.index_run import has_nan
 from dslog.capture.numpy.rules.fft import transformed
@@ -136,7 +136,7 @@ def filtered(call: Call, data: Array, out: Array) -> Lineage:
     coefficients = [option(call, name) for name in ("b", "a", "sos") if name in call.arguments]
     if any(is_tracked(call, one) for one in coefficients):
         return on_axis(out.shape, data.shape, axis, scan(size)).with_exact(False)
-    plain = [np.asarray(one, float) for one in coefficients]
+    plain = [np.asarray(one) for one in coefficients]
     taps = sum(one.size for one in plain)
     cell = np.zeros(min(size, taps + 16))
     cell[0] = 1
@@ -147,7 +147,7 @@ def filtered(call: Call, data: Array, out: Array) -> Lineage:
         if len(used) == used[-1] - used[0] + 1:
             table = window(size, size, -int(used[-1]), -int(used[0]))
         return on_axis(out.shape, data.shape, axis, table)
-    exact = len(used) == len(cell) - used[0]
+    exact = len(used) == len(cell) - int(used[0])
     return on_axis(out.shape, data.shape, axis, scan(size - int(used[0]), int(used[0]))).with_exact(
         exact
     )
@@ -264,7 +264,7 @@ def medfilt(call: Call, data: Array, _: Array) -> Lineage:
     def run(ranks: Floats, of: Any) -> Any:
         return call.again({name: ranks - of(0)}) + of(0)
 
-    return picked(data, run)
+    return picked_by_rank(data, run)
 
 
 @data_rule(
@@ -338,7 +338,7 @@ def segments(call: Call, data: Array, out: Array) -> Lineage | None:
     first = np.arange(out.shape[-1]) * step - (length // 2 if beyond is not None else 0)
     used = np.arange(length) if option(call, "detrend") else np.flatnonzero(weights)
     low, high = first + used[0], first + used[-1]
-    exact = beyond in (None, "zeros") and len(used) == used[-1] - used[0] + 1
+    exact = beyond in (None, "zeros") and len(used) == int(used[-1] - used[0]) + 1
     if beyond not in (None, "zeros"):
         low, high = np.minimum(low, 2 * size - high - 2), np.maximum(high, -low)
     low, high = np.maximum(low, 0), np.minimum(high, size - 1)

@@ -31,7 +31,7 @@ from dslog.capture.foreign.rules.ndimage import (
     border,
     gaussian_path,
     per_axis,
-    picked,
+    picked_by_rank,
     settled,
     settled_passes,
     weighted,
@@ -151,7 +151,9 @@ def median(call: Call, data: Array, _: Array) -> Lineage:
     if option(call, "behavior") == "rank" or has_nan(data):
         raise UnknownCallError
     cval = option(call, "cval")
-    return picked(data, lambda ranks, of: call.again({"image": ranks, "cval": of(cval)}, ("out",)))
+    return picked_by_rank(
+        data, lambda ranks, of: call.again({"image": ranks, "cval": of(cval)}, ("out",))
+    )
 
 
 _WHOLE_WINDOW = ("maximum", "minimum", "mean", "sum", "gradient", "geometric_mean")

@@ -441,16 +441,6 @@ def hit_or_miss(call: Call, data: Array, _: Array) -> Lineage:
     return settled(data, terms, axes, exact=all(sure for _, sure in found))
 
 
-data_rule(
-    *names_of(
-        "scipy.ndimage",
-        "binary_fill_holes binary_propagation distance_transform_bf distance_transform_cdt "
-        "distance_transform_edt label watershed_ift",
-    ),
-    kind="superset", data="input", note="each cell from any cell: how far, values decide",
-)(perhaps_everything)  # fmt: skip
-
-
 # --- Fourier domain, splines ---------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ from benchmarks.machine import memory
 from benchmarks.units import more, nbytes, power, seconds
 from benchmarks.workloads.numpy_call import lineage_of
 from dslog.capture.numpy.call import Call
-from dslog.capture.numpy.resolve import find_lineages
+from dslog.capture.numpy.registry import find_lineages
 from dslog.capture.numpy.trace import trace
 from dslog.capture.store import open_store
 from dslog.types import Array, Shape

@@ -8,7 +8,7 @@ grouping and joining on values do not, though DSLog may still compress what they
 from __future__ import annotations
 
 from dslog.capture.numpy import rules
-from dslog.capture.numpy.registry import REGISTRY, resolve
+from dslog.capture.numpy.registry import REGISTRY, function_named
 
 __all__ = ["is_plot_module", "kind_of_function", "kind_of_method", "rules"]
 
@@ -123,7 +123,7 @@ def kind_of_function(path: str) -> str:
 
 def _numpy_kind(path: str) -> str | None:
     """Ask the capture rules: a rule over shapes is structured, one over values is not."""
-    function = resolve(path)
+    function = function_named(path)
     if function is None or not callable(function):
         return None
     kinds = [entry.kind for entry in REGISTRY.find(function)]

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from dslog.capture.numpy.call import Call
-from dslog.capture.numpy.registry import resolve
-from dslog.capture.numpy.resolve import find_lineages
+from dslog.capture.numpy.registry import find_lineages, function_named
 from dslog.lineage.lineage import Lineage
 from dslog.types import Array, Shape
 
@@ -38,7 +37,7 @@ def call_numpy(name: str, arrays: Sequence[Array], kwargs: Mapping[str, Any]) ->
         args = ([list(arrays)],)
     elif name in _LISTED:
         args = (list(arrays),)
-    func = resolve(name)
+    func = function_named(name)
     result = func(*args, **kwargs)
     several = result if isinstance(result, (tuple, list)) else (result,)
     outputs = tuple(np.asarray(one) for one in several)

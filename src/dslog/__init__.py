@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dslog import explain, tables
+    from dslog.capture.foreign.foreign_call import foreign
+    from dslog.capture.foreign.watch import watch
+    from dslog.capture.leaks import LeakError, LeakWarning
     from dslog.capture.numpy.array import TrackedArray
+    from dslog.capture.numpy.array import plain_values as plain
     from dslog.capture.numpy.group import operation
     from dslog.capture.store import Store
     from dslog.capture.store import open_store as open  # noqa: A004 (dslog.open reads as it should)
@@ -42,6 +46,8 @@ __all__ = [
     "CorruptError",
     "DslogError",
     "EngineError",
+    "LeakError",
+    "LeakWarning",
     "Lineage",
     "NotFoundError",
     "Operation",
@@ -56,15 +62,20 @@ __all__ = [
     "compress",
     "duckdb_view",
     "explain",
+    "foreign",
     "open",
     "operation",
+    "plain",
     "spark",
     "tables",
+    "watch",
 ]
 
 _PLACES = {
     "ArgumentError": "dslog.store.arguments.ArgumentError",
     "CellSet": "dslog.cells.cellset.CellSet",
+    "LeakError": "dslog.capture.leaks.LeakError",
+    "LeakWarning": "dslog.capture.leaks.LeakWarning",
     "Lineage": "dslog.lineage.lineage.Lineage",
     "Operation": "dslog.store.catalog.Operation",
     "Store": "dslog.capture.store.Store",
@@ -72,10 +83,13 @@ _PLACES = {
     "compress": "dslog.compress.encoder.compress",
     "duckdb_view": "dslog.sql.duckdb.duckdb_view",
     "explain": "dslog.explain",
+    "foreign": "dslog.capture.foreign.foreign_call.foreign",
     "open": "dslog.capture.store.open_store",
     "operation": "dslog.capture.numpy.group.operation",
+    "plain": "dslog.capture.numpy.array.plain_values",
     "spark": "dslog.sql.spark_session.spark",
     "tables": "dslog.tables",
+    "watch": "dslog.capture.foreign.watch.watch",
 }  # every other name is an error, in dslog.errors
 
 # A package that is imported takes its place in the one around it, once: let that be over before

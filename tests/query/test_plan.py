@@ -2,15 +2,19 @@
 
 import pytest
 
-from dslog.cells.labels import Labels
+from dslog.cells.cellset import Labels
 from dslog.errors import PathError
-from dslog.query.plan import Direction, Edge, plan_path
+from dslog.query.plan import NOTHING, Direction, Edge, plan_path
 
 
 class DictEdges:
-    """Pairs (out, in_) as a graph; each pair once, or as often as it is listed."""
+    """Pairs (out, in_) as a graph; each pair once, or as often as it is listed.
 
-    def __init__(self, *pairs, superset=()):
+    ``taken`` are pairs of an operation that have no lineage.
+    """
+
+    def __init__(self, *pairs, superset=(), taken=()):
+        self.taken = taken
         self.edges = [
             Edge(out, in_, key, 10 * (key + 1), Labels(exact=(out, in_) not in superset))
             for key, (out, in_) in enumerate(pairs)
@@ -18,6 +22,9 @@ class DictEdges:
 
     def between(self, out, in_):
         return [edge for edge in self.edges if (edge.out, edge.in_) == (out, in_)]
+
+    def without_lineage(self, out, in_):
+        return [Edge(out, in_, NOTHING, 0)] if (out, in_) in self.taken else []
 
     def inputs_of(self, name):
         return [edge.in_ for edge in self.edges if edge.out == name]
@@ -79,3 +86,12 @@ def test_no_path(path, words):
     with pytest.raises(PathError) as caught:
         plan_path(path, DictEdges(("B", "A"), ("C", "B")))
     assert words in str(caught.value)
+
+
+def test_what_an_operation_took_and_did_not_use_leads_to_nothing():
+    edges = DictEdges(("B", "A"), taken=[("B", "M")])
+    (step,) = plan_path(["B", "M"], edges).steps
+    assert [hop.edge.key for hop in step.hops] == [NOTHING]
+    assert step.direction == "backward"
+    with pytest.raises(PathError):
+        plan_path(["A", "M"], edges)

@@ -7,8 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dslog
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import Labels
+from dslog.cells.cellset import CellSet, Labels
 from dslog.cli.main import app
 
 

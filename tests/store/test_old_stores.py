@@ -66,6 +66,7 @@ def test_what_was_reused_before_labels_were_counted_is_predicted(tmp_path):
         assert [op.reused for op in store.operations()] == [None, None, "gen_sig"]
     with sqlite3.connect(path / "catalog.sqlite") as db:
         db.execute("ALTER TABLE operations DROP COLUMN compared")
+        db.execute("DROP TABLE leaks")
         db.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
     db.close()
     with dslog.open(path) as store:

@@ -9,9 +9,9 @@ Lineages that are affine maps, read back as matrices, so that two can be multipl
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ def affine(out_shape: Shape, in_shape: Shape, start: Iterable[int], step: npt.Ar
 
     ``step`` has a row per input axis and a column per output axis. Every cell must exist.
     """
-    cells = math.prod(out_shape)
+    cells = prod(out_shape)
     if cells == 0:
         return Lineage.empty(out_shape, in_shape)
     if cells == 1:
@@ -55,7 +55,7 @@ def linear(out_shape: Shape, in_shape: Shape, first: int, steps: Sequence[int]) 
     """Each output cell b from the input cell at C-order position ``first + steps @ b``."""
     if not in_shape:
         return all_to_all(out_shape, in_shape)
-    lineage = affine(out_shape, (math.prod(in_shape),), [first], [list(steps)])
+    lineage = affine(out_shape, (prod(in_shape),), [first], [list(steps)])
     axes = tuple(range(len(in_shape)))
     terms = tuple(
         tuple(replace(f, in_axes=axes, in_flat=True) if f.in_axes else f for f in term)

@@ -16,9 +16,9 @@ own.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from math import prod
 from typing import TypeVar
 
 import numpy as np
@@ -71,7 +71,7 @@ def _rows_of(lineage: Lineage) -> list[Row] | None:
             return None
         tables = [factor.table for factor in term]
         if (
-            len(rows) + math.prod(table.num_unfolded for table in tables)
+            len(rows) + prod(table.num_unfolded for table in tables)
             > AlgebraCost.current().most_rows
         ):
             return None
@@ -190,7 +190,7 @@ def count(lineage: Either) -> int:
     """Return how many pairs there are, or more."""
     if isinstance(lineage, Pairs):
         return len(lineage.out)
-    cells = math.prod(lineage.out_shape) * math.prod(lineage.in_shape)
+    cells = prod(lineage.out_shape) * prod(lineage.in_shape)
     few = AlgebraCost.current().few_pairs
     return cells if cells <= few else int(min(lineage.most_pairs, cells))
 
@@ -200,7 +200,7 @@ def to_pairs(lineage: Either) -> Pairs:
     if isinstance(lineage, Pairs):
         return lineage
     out_shape, in_shape = lineage.out_shape, lineage.in_shape
-    if math.prod(out_shape) == 1 == math.prod(in_shape) and lineage.terms:
+    if prod(out_shape) == 1 == prod(in_shape) and lineage.terms:
         zero = np.zeros(1, np.int64)
         return Pairs(out_shape, in_shape, zero, zero, lineage.exact)
     if (single := _single(lineage)) is not None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ def find_affine(positions: I64, in_shape: Shape) -> Lineage | None:
     if lowest < 0 or not np.array_equal(positions, np.broadcast_to(expected, shape)):
         return None
     steps = strides(shape).tolist()
-    if positions.size == math.prod(in_shape) and all(
+    if positions.size == prod(in_shape) and all(
         d == step for d, step, size in zip(deltas, steps, shape, strict=True) if size > 1
     ):
         return same_order(shape, in_shape)
@@ -119,7 +119,7 @@ class Pairs:
 
     def lineage(self) -> Lineage:
         """Return the same pairs compressed."""
-        if len(self.out) == math.prod(self.out_shape) and bool((np.diff(self.out) > 0).all()):
+        if len(self.out) == prod(self.out_shape) and bool((np.diff(self.out) > 0).all()):
             formula = find_affine(self.in_.reshape(self.out_shape), self.in_shape)
             if formula is not None:
                 return formula.with_exact(self.exact)

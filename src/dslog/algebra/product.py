@@ -8,10 +8,10 @@ cell, so its cost does not depend on the size of the arrays.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 
@@ -165,14 +165,14 @@ def plain_table(lineage: Lineage, most: int = 1 << 62) -> Table | None:
     tables = [Table.empty(len(out_shape), len(in_shape))]
     for term in lineage.terms:
         parts = [_plain(factor, out_shape, in_shape) for factor in term]
-        if math.prod(map(len, parts)) > most:
+        if prod(map(len, parts)) > most:
             return None
         tables.append(_multiply(term, parts, len(out_shape), len(in_shape)))
     return concat(tables)
 
 
 def _multiply(term: Term, tables: Sequence[Table], l: int, m: int) -> Table:
-    total = math.prod(map(len, tables))
+    total = prod(map(len, tables))
     columns = np.empty((2 * l + 3 * m, total), np.int64)
     lo, width, ref = columns[: l + m], columns[l + m : 2 * (l + m)], columns[2 * (l + m) :]
     t = np.arange(total)
@@ -267,9 +267,7 @@ def same_order(out_shape: Shape, in_shape: Shape) -> Lineage:
         same += 1
     lead = [follow(k, k, out_shape[k]) for k in range(same)]
     outs, ins = range(same, len(out_shape)), range(same, len(in_shape))
-    return product(
-        out_shape, in_shape, *lead, flat(outs, ins, shift_all(math.prod(out_shape[same:])))
-    )
+    return product(out_shape, in_shape, *lead, flat(outs, ins, shift_all(prod(out_shape[same:]))))
 
 
 def shift_all(size: int) -> Table:

@@ -1,6 +1,6 @@
 """Where values leave tracked arrays: noted by array, way and place, and told once per place.
 
-Every way out is a hook that Python or numpy calls: ``__float__``, ``__array__``, a buffer, pickling.
+Every way out is a hook that Python or numpy calls: ``__float__``, ``__array__``, a buffer.
 What comes back as a plain value has no lineage, so answers about what is made after a leak may miss
 cells, and say so. A *decision*, such as ``if x > 0``, moves no value: it is noted, and no more. Nor
 do values come back from a picture that was drawn of them.
@@ -37,7 +37,7 @@ class LeakError(DslogError, RuntimeError):
 
 
 @dataclass(slots=True)
-class Entry:
+class LeakCount:
     """One way at one place, since the last commit: how often values of which nodes left.
 
     With a node goes how many arrays were new to the store when its values left first.
@@ -59,7 +59,7 @@ class LeakLog:
             raise ArgumentError(f"leaks is one of {names}, not {policy!r}")
         self.policy = policy
         self._lock = threading.Lock()
-        self._entries: dict[tuple[str, Place], Entry] = {}
+        self._entries: dict[tuple[str, Place], LeakCount] = {}
         self._told: set[tuple[str, Place]] = set()
 
     def note(self, way: str, nodes: Iterable[Node], new: int, *, loses: bool = True) -> None:
@@ -78,7 +78,7 @@ class LeakLog:
         if loses:
             self._tell(way, place)
         with self._lock:
-            entry = self._entries.setdefault((way, place), Entry(way, place, loses))
+            entry = self._entries.setdefault((way, place), LeakCount(way, place, loses))
             for node in nodes:
                 entry.counts[node] = entry.counts.get(node, 0) + 1
                 entry.before.setdefault(node, new)
@@ -115,20 +115,11 @@ class LeakLog:
         drafts: list[DraftLeak] = []
         with self._lock:
             for key, entry in list(self._entries.items()):
+                place = entry.place
                 for node in [node for node in entry.counts if node.owner is stored]:
-                    drafts.append(
-                        DraftLeak(
-                            node,
-                            entry.way,
-                            entry.place.file,
-                            entry.place.line,
-                            entry.place.function,
-                            entry.place.inside,
-                            entry.counts.pop(node),
-                            entry.loses,
-                            entry.before.pop(node),
-                        )
-                    )
+                    count, before = entry.counts.pop(node), entry.before.pop(node)
+                    where = (place.file, place.line, place.function, place.inside)
+                    drafts += [DraftLeak(node, entry.way, *where, count, entry.loses, before)]
                 entry.before = dict.fromkeys(entry.before, 0)
                 if not entry.counts:
                     del self._entries[key]

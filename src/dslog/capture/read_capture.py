@@ -20,12 +20,12 @@ The answers become integer arrays piece by piece, so the Python objects of a few
 exist at a time.
 """
 
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
+from math import prod
 from os import PathLike
 from pathlib import Path
 from time import monotonic
@@ -133,7 +133,7 @@ def _pieces(source: _Source) -> Iterator[I64]:
     cells: list[Cell] = []
     counts: list[int] = []
     items: list[object] = []
-    total, most = math.prod(source.out_shape), CaptureCost.current().piece_pairs
+    total, most = prod(source.out_shape), CaptureCost.current().piece_pairs
     with progress(f"capturing {source.out_name} <- {source.in_name}", total) as advance:
         for done, cell in enumerate(np.ndindex(*source.out_shape)):
             for answer in _answers(source, cell):

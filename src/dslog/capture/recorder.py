@@ -144,6 +144,7 @@ class StoreRecorder:
         self._alive: list[weakref.ref[object]] = []
         self._looked = 0  # arrays alive when the dead ones were last dropped
         self.late: Callable[[], None] | None = None  # records what is computed late: frames
+        self._at_close: list[Callable[[], None]] = []
         self.closed = False
 
     @property
@@ -291,6 +292,13 @@ class StoreRecorder:
                 if not self.closed:
                     self.flush()
                 self.closed = True
+            for act in self._at_close:
+                act()
+            self._at_close.clear()
+
+    def at_close(self, act: Callable[[], None]) -> None:
+        """Have something done when this is closed."""
+        self._at_close.append(act)
 
     def leak(self, way: str, nodes: Iterable[Node], *, loses: bool = True) -> None:
         """Take note that values of nodes leave tracking."""

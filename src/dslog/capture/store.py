@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, overload
 from dslog.capture.leaks import LeakLog, Policy
 from dslog.capture.numpy.array import TrackedArray, track
 from dslog.capture.numpy.memory import Tracked, TrackedScalar, held_values, home_of
+from dslog.capture.numpy.substitute import SUBSTITUTION
 from dslog.capture.read_capture import read_capture
 from dslog.capture.recorder import StoreRecorder
 from dslog.capture.values import Keeper, KnownValues
@@ -100,6 +101,7 @@ class Store(LineageStore):
         self._catalog.before_use(self.recorder.flush_all)  # from here on something may wait
         if is_frame(values):
             return self._track_frame(values, name, keep_values=keep_values)
+        SUBSTITUTION.begin(self.recorder)
         return track(self.recorder, values, name, keep_values=keep_values)
 
     def _track_frame(
@@ -118,7 +120,8 @@ class Store(LineageStore):
         """Return the name of an array or number in this store; None if it is not tracked here."""
         if not isinstance(value, Tracked | TrackedScalar) or home_of(value) is not self.recorder:
             return None
-        return value.name  # type: ignore[union-attr]
+        name: str | None = value.name  # type: ignore[union-attr]
+        return name
 
     def name(self, value: Any, name: str) -> Any:
         """Give a tracked array or number a name in this store and return it."""

@@ -37,8 +37,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from dslog.cells.cellset import CellSet, Target, bitmap_is_smaller
-from dslog.cells.labels import PLAIN
+from dslog.cells.cellset import PLAIN, CellSet, Target, bitmap_is_smaller
 from dslog.errors import SelectionError
 from dslog.types import I64
 

@@ -7,8 +7,8 @@ cells, each behind a test that costs a fraction of the attempt.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from math import prod
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -69,7 +69,7 @@ def _scatters(pairs: I64, out_shape: Shape, in_shape: Shape) -> bool:
     Then the output cell of each input cell, in order, is all there is to write.
     """
     n, cost = len(pairs), CompressCost.current()
-    if n < cost.scatter_pairs or n != math.prod(in_shape) or n == math.prod(out_shape):
+    if n < cost.scatter_pairs or n != prod(in_shape) or n == prod(out_shape):
         return False
     size = cost.prefix_pairs
     middle = (n - size) // 2
@@ -214,7 +214,7 @@ def _try_linear(
         strides = linear_strides(sizes)
         if flat and strides is None:
             return None
-        sides.append((first, (math.prod(sizes),) if flat else sizes, strides if flat else None))
+        sides.append((first, (prod(sizes),) if flat else sizes, strides if flat else None))
     shapes = sides[0][1], sides[1][1]
 
     def view(some: I64) -> I64:

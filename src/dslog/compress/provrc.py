@@ -15,8 +15,8 @@ We write ``a = b + offset``; the paper's text and its tables disagree on the sig
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -117,7 +117,7 @@ def _most_chains(relation: I64, out_shape: Sequence[int], in_shape: Sequence[int
     be written down: smaller than chains that hold hardly more than a cell.
     """
     cost = CompressCost.current()
-    if len(relation) < cost.enough_cells or len(relation) != math.prod(out_shape):
+    if len(relation) < cost.enough_cells or len(relation) != prod(out_shape):
         return 1.0
     bits = sum(max(s - 1, 1).bit_length() for s in in_shape)
     return bits / (bits + cost.chain_bits)
@@ -227,7 +227,7 @@ def _cell_by_cell(relation: I64, out_shape: Sequence[int], m: int, least: float)
     n, l = len(relation), len(out_shape)
     samples = np.linspace(0, n - 1, CompressCost.current().merge_samples).astype(np.int64)
     for j in range(l - 1):
-        stride = math.prod(out_shape[j + 1 :])
+        stride = prod(out_shape[j + 1 :])
         first = samples[samples < n - stride]
         moved = relation[first + stride, l:] - relation[first, l:]
         merging = ((moved == 0) | (moved == 1)).all(axis=1)

@@ -9,9 +9,9 @@ What fits neither goes by way of boxes.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -102,7 +102,7 @@ def _make_plan(factor: Factor, q_sizes: Shape, r_sizes: Shape, *, backward: bool
     if not backward:
         q_flat, r_flat = r_flat, q_flat
     table, cost = factor.table, LineageCost.current()
-    most = min(cost.most_pairs, 8 * (math.prod(q_sizes) + math.prod(r_sizes)))
+    most = min(cost.most_pairs, 8 * (prod(q_sizes) + prod(r_sizes)))
     fits = not factor.is_flat and table.most_pairs <= most
     by_cell = fits and table.most_pairs < cost.pairs_per_row * (len(table) - 1)
     if len(table) <= cost.few_rows and not by_cell:
@@ -129,9 +129,9 @@ def _apply(plan: _Plan, bits: Mask, asked: int, sizes: Shape) -> Mask:
     batch = bits.shape[asked:]
     if len(plan) == 3:
         rows, q_flat, r_flat = plan
-        front = (math.prod(bits.shape[:asked]),) if q_flat else bits.shape[:asked]
+        front = (prod(bits.shape[:asked]),) if q_flat else bits.shape[:asked]
         bits = bits.reshape(front + batch)
-        result = np.zeros(((math.prod(sizes),) if r_flat else sizes) + batch, bool)
+        result = np.zeros(((prod(sizes),) if r_flat else sizes) + batch, bool)
         for row in rows:
             _move(row, bits, result, len(batch))
         return result.reshape(sizes + batch)
@@ -140,7 +140,7 @@ def _apply(plan: _Plan, bits: Mask, asked: int, sizes: Shape) -> Mask:
     found = bits if source is None else bits[source]
     if target is None:  # an answer for every cell, in order
         return found.reshape(sizes + batch)
-    result = np.zeros((math.prod(sizes), *batch), bool)
+    result = np.zeros((prod(sizes), *batch), bool)
     if not batch:
         result[target[found]] = True
     elif len(target):
@@ -185,9 +185,7 @@ def _move(row: _Move, bits: Mask, result: Mask, batch: int) -> None:
 
 
 def _shifts(row: _Move) -> int:
-    return math.prod(q.width for _, _, q, _ in row.pairs) + math.prod(
-        r.width for _, _, _, r in row.pairs
-    )
+    return prod(q.width for _, _, q, _ in row.pairs) + prod(r.width for _, _, _, r in row.pairs)
 
 
 def _take_apart(table: Table, *, backward: bool) -> Iterator[_Move]:

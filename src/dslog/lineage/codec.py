@@ -24,8 +24,8 @@ Blobs as Parquet files.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
+from math import prod
 from os import PathLike
 from typing import IO
 
@@ -125,7 +125,7 @@ def decode_factor(item: Json, out_shape: Shape, in_shape: Shape, blobs: Blobs) -
         table = Table.of_rows(l, m, [_decode_row(row, l, m) for row in item["r"]])
     else:
         sizes = [out_shape[j] for j in out_axes]
-        sizes = [math.prod(sizes)] if "b" in flat else sizes
+        sizes = [prod(sizes)] if "b" in flat else sizes
         table = _decode_columns(item, l, m, sizes, blobs)
     return Factor(out_axes, in_axes, table, "b" in flat, "a" in flat)
 
@@ -258,7 +258,7 @@ def _implied_cells(table: Table, out_sizes: Sequence[int]) -> str:
     if table.ordered is not None:
         return "all" if table.ordered == tuple(out_sizes) else ""
     l = table.num_out
-    if len(table) == math.prod(out_sizes) and all_cells(
+    if len(table) == prod(out_sizes) and all_cells(
         table.lo[:l], table.width[:l], np.array(out_sizes, np.int64)
     ):
         return "all"

@@ -9,9 +9,9 @@ Decompression: a product of Tables as the raw relation it stands for.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -55,8 +55,8 @@ class Factor:
         outs = tuple(out_shape[j] for j in self.out_axes)
         ins = tuple(in_shape[i] for i in self.in_axes)
         return (
-            (math.prod(outs),) if self.out_flat else outs,
-            (math.prod(ins),) if self.in_flat else ins,
+            (prod(outs),) if self.out_flat else outs,
+            (prod(ins),) if self.in_flat else ins,
         )
 
     def axis_names(self, out: str = "b", inp: str = "a") -> tuple[list[str], list[str]]:
@@ -197,7 +197,7 @@ def _expand_term(term: Term, out_shape: Shape, in_shape: Shape) -> I64:
         inp = _unravel(cells[:, cut:], [in_shape[i] for i in factor.in_axes], factor.in_flat)
         blocks.append(np.concatenate([out, inp], axis=1))
         columns.append([*factor.out_axes, *(l + i for i in factor.in_axes)])
-    total = math.prod(len(b) for b in blocks)
+    total = prod(len(b) for b in blocks)
     result = np.empty((total, l + len(in_shape)), np.int64)
     t = np.arange(total)
     for block, column in zip(blocks, columns, strict=True):

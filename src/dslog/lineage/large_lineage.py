@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from dslog.cells.labels import PLAIN, SUPERSET, Labels
+from dslog.cells.cellset import PLAIN, SUPERSET, Labels
 from dslog.lineage.codec import decode_factor, encode_axes, encode_factor
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage, Orientation, encode_header

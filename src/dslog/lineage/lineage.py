@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import PLAIN, SUPERSET, Labels
+from dslog.cells.cellset import PLAIN, SUPERSET, CellSet, Labels
 from dslog.errors import ShapeError
 from dslog.lineage.bitmap import apply_bitmap
 from dslog.lineage.codec import decode_terms, encode_terms, write_blob
@@ -124,7 +123,7 @@ class Lineage:
     @cached_property
     def most_pairs(self) -> float:
         """A number of pairs that there can't be more of; those that two rows share count twice."""
-        return sum(math.prod(f.table.most_pairs for f in term) for term in self.terms)
+        return sum(prod(f.table.most_pairs for f in term) for term in self.terms)
 
     @property
     def is_backward(self) -> bool:
@@ -202,12 +201,12 @@ class Lineage:
             msg = f"the cells are of an array of shape {cells.shape}, the {side} has {asked}"
             raise ShapeError(msg)
         labels = cells.labels.joined(self.labels)
-        if not math.prod(given):
+        if not prod(given):
             return CellSet.empty(given).with_labels(labels)
         if cells.is_whole:
             if backward not in self._images:
                 found = self._follow(cells, asked, given, backward=backward)
-                quick = math.prod(given) <= LineageCost.current().quick_cells
+                quick = prod(given) <= LineageCost.current().quick_cells
                 if not quick and found.is_painted:
                     return found.with_labels(labels)  # not worth the memory
                 self._images[backward] = found
@@ -222,9 +221,9 @@ class Lineage:
         return {}
 
     def _follow(self, cells: CellSet, asked: Shape, given: Shape, *, backward: bool) -> CellSet:
-        size, cost = math.prod(asked), LineageCost.current()
+        size, cost = prod(asked), LineageCost.current()
         painted = cells.is_painted and size <= cost.quick_cells
-        if painted and math.prod(given) > cost.spreads * size:
+        if painted and prod(given) > cost.spreads * size:
             painted = False
         if painted or cells.is_bitmap or self._is_scattered(cells):
             along = backward == (self.orientation == "backward")
@@ -241,7 +240,7 @@ class Lineage:
         """
         cost = LineageCost.current()
         tables = [factor.table for term in self.terms for factor in term]
-        size = math.prod(cells.shape)
+        size = prod(cells.shape)
         largest = max(tables, key=len, default=None)
         if largest is None or size > cost.bitmap_cells:
             return False

@@ -17,8 +17,7 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import Labels
+from dslog.cells.cellset import CellSet, Labels
 from dslog.lineage.lineage import Lineage
 from dslog.query.graph import Walk
 from dslog.query.plan import Direction, Edge, Plan, Step

@@ -7,8 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import Labelled, Labels
+from dslog.cells.cellset import CellSet, Labelled, Labels
 from dslog.cells.text import aligned, counted
 from dslog.query.execute import (
     Boxes,

@@ -10,7 +10,7 @@ place, or ``A -> B -> A``) does the walk repeat, until no new cell turns up.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dslog.cells.labels import PLAIN, Labelled, Labels
+from dslog.cells.cellset import PLAIN, Labelled, Labels
 from dslog.errors import PathError
 from dslog.query.plan import Direction, Edges, Step, backward_hops, forward_hops
 

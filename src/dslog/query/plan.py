@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Protocol
 
-from dslog.cells.labels import PLAIN, Labelled, Labels, Leak, leaky
+from dslog.cells.cellset import PLAIN, Labelled, Labels, Leak, leaky
 from dslog.errors import PathError
 
 

@@ -6,16 +6,15 @@ even where numbered names shift. An array of the first run stands for the one in
 second; an array that is in no pair, such as a source, for the one of the same name.
 """
 
-import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import PLAIN, Labelled, Labels
+from dslog.cells.cellset import PLAIN, CellSet, Labelled, Labels
 from dslog.cells.text import counted, shape_text
 from dslog.compress.encoder import recompress
 from dslog.lineage.lineage import Lineage
@@ -336,7 +335,7 @@ def _compare_lineage(out: str, in_: str, was: Lineage, now: Lineage) -> LineageC
 
 def _most_pairs(lineage: Lineage) -> float:
     terms = ([factor.table.most_pairs for factor in term] for term in lineage.terms)
-    return sum(math.prod(counts) for counts in terms)
+    return sum(prod(counts) for counts in terms)
 
 
 def _only(a: I64, b: I64) -> tuple[I64, I64]:

@@ -7,8 +7,7 @@ of its outputs was made with them. One that takes none at all (``zeros_like``) d
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import LABEL_NAMES, Labelled, Labels
+from dslog.cells.cellset import LABEL_NAMES, CellSet, Labelled, Labels
 from dslog.query.execute import Load, follow_lineage, gather_cells, reach
 from dslog.query.plan import Direction, Edge
 from dslog.questions.history import History, StoredCall

@@ -9,8 +9,7 @@ NaN, so they are followed, but nothing begins there.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import LABEL_NAMES, Labelled, Labels
+from dslog.cells.cellset import LABEL_NAMES, CellSet, Labelled, Labels
 from dslog.cells.text import counted
 from dslog.errors import NotFoundError
 from dslog.query.execute import Cells, Load, gather_cells, has_cycle, reach, run_step

@@ -12,8 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import PLAIN, Labels, Leak, leaky
+from dslog.cells.cellset import PLAIN, CellSet, Labels, Leak, leaky
 from dslog.cells.selection import parse_cells, select
 from dslog.errors import SelectionError, did_you_mean
 from dslog.query.execute import Load

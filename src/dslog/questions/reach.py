@@ -10,8 +10,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import LABEL_NAMES, Labelled, Labels, Leak
+from dslog.cells.cellset import LABEL_NAMES, CellSet, Labelled, Labels, Leak
 from dslog.cells.text import aligned, box_text, counted
 from dslog.errors import NotFoundError, did_you_mean
 from dslog.query.execute import reach

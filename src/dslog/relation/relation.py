@@ -5,9 +5,9 @@ Input is read and checked once, here; the kernels behind rely on int64, in range
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ def _from_arrow(source: pa.Table, names: Sequence[str]) -> I64:
 
 def linear_strides(shape: Sequence[int]) -> I64 | None:
     """Return C-order strides of a shape, or None when its cells outnumber an int64."""
-    if math.prod(max(s, 1) for s in shape) >= _KEY_LIMIT:
+    if prod(max(s, 1) for s in shape) >= _KEY_LIMIT:
         return None
     return strides(shape)
 

@@ -6,9 +6,9 @@ of a regime; the :class:`Learner` keeps the signatures of an operation up to dat
 
 import itertools
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from dslog.algebra.equal import same_lineages
 from dslog.lineage.lineage import Lineage
@@ -289,7 +289,7 @@ class Learner:
         depends on values, and so may the lineage: such forms are left out.
         """
         sizes = variant.sizes
-        cells = sum(math.prod(shape) for shape in sizes.outputs)
+        cells = sum(prod(shape) for shape in sizes.outputs)
         general = general.timed(seen.seconds, cells)
         if lineages is None or skeleton_of(lineages) is None:
             return replace(general, large=general.large + 1)

@@ -15,10 +15,10 @@ One that fails, or that gives anything unexpected, disagrees; it is then asked a
 says why itself.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -85,7 +85,7 @@ def probe(
     lineage: Lineage, capture: Function, pair: Pair, count: int, rng: np.random.Generator
 ) -> Probe | None:
     """Ask a function about a few output cells; None if it does not give the lineage's cells."""
-    total = math.prod(pair.out.shape)
+    total = prod(pair.out.shape)
     if total <= count:
         cells = np.argwhere(np.ones(pair.out.shape, np.bool_))
     else:
@@ -128,7 +128,7 @@ def _same_cells(boxes: I64, cells: I64, shape: Shape, *, complete: bool) -> bool
         inside = all(
             lo <= at <= hi for cell in different for at, (lo, hi) in zip(cell, ranges, strict=True)
         )
-        total = math.prod(hi - lo + 1 for lo, hi in ranges)
+        total = prod(hi - lo + 1 for lo, hi in ranges)
     else:
         within = (cells[:, None] >= boxes[None, :, :, 0]) & (cells[:, None] <= boxes[None, :, :, 1])
         inside = bool(np.all(np.any(np.all(within, axis=2), axis=1)))
@@ -268,7 +268,7 @@ class Predictor(Reuse):
         if lineages is None:
             refused += [Refusal(reason, signature) for reason in reasons]
         else:
-            cells = sum(math.prod(shape) for shape in sizes.outputs)
+            cells = sum(prod(shape) for shape in sizes.outputs)
             saved = general.saving(cells)
             yield Answer(GEN, lineages, key=signature.key, saved=saved, new=new)
 

@@ -25,11 +25,11 @@ So a formula is extrapolated along axes that were seen to vary, and hardly to sm
 """
 
 import itertools
-import math
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Self
 
 from dslog.reuse.expression import Sizes
@@ -47,7 +47,7 @@ def pattern(sizes: Sizes) -> Pattern:
 def places(sizes: Sizes) -> Pattern:
     """Say where each argument lies on each input axis, and on all cells of an input."""
     axes = [size for shape in sizes.inputs for size in shape]
-    totals = [math.prod(shape) for shape in sizes.inputs if len(shape) > 1]
+    totals = [prod(shape) for shape in sizes.inputs if len(shape) > 1]
     return (
         *(_place(value, size) for value in sizes.args for size in axes),
         *(_beyond(value, size) for value in sizes.args for size in totals),
@@ -64,7 +64,7 @@ def reaches(sizes: Sizes) -> Reaches:
     spans = {name: size for name, size in sizes.values.items() if name.startswith("i")}
     for k, shape in enumerate(sizes.inputs):
         if len(shape) > 1:
-            spans[f"i{k}"] = math.prod(shape)
+            spans[f"i{k}"] = prod(shape)
     return frozenset(
         (place, name, _beyond(value, size))
         for place, value in enumerate(sizes.fixed)

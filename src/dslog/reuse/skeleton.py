@@ -7,9 +7,9 @@ steps, in a fixed order; each knows its *part* in the row, which tells the solve
 
 import itertools
 import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 from dslog.lineage.factor import Factor, Term
@@ -221,7 +221,7 @@ def _build_factor(item: Json, out_shape: Shape, in_shape: Shape, rows: _Rows) ->
 
 def _sizes(shape: Shape, axes: Sequence[int], *, flat: bool) -> list[int]:
     sizes = [shape[axis] for axis in axes]
-    return [math.prod(sizes)] if flat else sizes
+    return [prod(sizes)] if flat else sizes
 
 
 def _is_empty(row: Row, out_sizes: Sequence[int], in_sizes: Sequence[int]) -> bool | None:

@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dslog.cells.boxes import bounds
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import PLAIN, Labels
+from dslog.cells.cellset import PLAIN, CellSet, Labels
 from dslog.cells.selection import select
 from dslog.config import Config
 from dslog.errors import EngineError, SelectionError
@@ -205,7 +205,7 @@ class SparkJoins:
     def boxes_of(self, frame: DataFrame, shape: Shape) -> Cells:
         """Read boxes from a frame with a column for each end, lower before upper."""
         scratch = Scratch(self.root)
-        sink = self._sink(shape, math.prod(shape), cores(self.session()))(scratch.path)
+        sink = self._sink(shape, prod(shape), cores(self.session()))(scratch.path)
         results = frame.mapInArrow(partial(box_batches, sink=sink), RESULTS)
         outcome = self._collect(results, scratch, shape)
         return self._cells(outcome, shape, PLAIN, merged=False)
@@ -230,7 +230,7 @@ class SparkJoins:
 
     def _cells(self, outcome: _Outcome, shape: Shape, labels: Labels, *, merged: bool) -> Cells:
         if outcome.bits is not None:
-            bits = np.unpackbits(outcome.bits, count=math.prod(shape))
+            bits = np.unpackbits(outcome.bits, count=prod(shape))
             return CellSet.from_mask(bits.reshape(shape).astype(bool)).with_labels(labels)
         total = sum(map(len, outcome.boxes)) + sum(file.boxes for file in outcome.files)
         if total <= self.limits.collect_rows:
@@ -245,7 +245,7 @@ class SparkJoins:
 
     def _sink(self, shape: Shape, most: int, tasks: int) -> Callable[[Path], SinkPlan]:
         """Choose between bits and boxes for up to ``most`` result boxes over an array."""
-        cells = math.prod(shape)
+        cells = prod(shape)
         workers = min(tasks, cores(self.session()))
         fits = (
             cells <= SparkCost.current().bits_cells
@@ -298,7 +298,7 @@ def _outcome(found: pa.Table, scratch: Scratch, shape: Shape) -> _Outcome:
     for number, start, file, data in zip(*columns, strict=True):
         if start >= 0:
             if bits is None:
-                bits = np.zeros(-(-math.prod(shape) // 8), np.uint8)
+                bits = np.zeros(-(-prod(shape) // 8), np.uint8)
             bits[start : start + len(data)] |= np.frombuffer(data, np.uint8)
         elif file:
             files.append(BoxFile(scratch, file, number))

@@ -5,11 +5,11 @@ Result boxes of a task: merged while they are few, painted as bits or spilled wh
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from uuid import uuid4
 
@@ -64,7 +64,7 @@ class Sink:
         self._held: list[I64] = []
         self._count = 0
         self._spilled: list[Result] = []
-        cells = math.prod(plan.shape)
+        cells = prod(plan.shape)
         self._bits: U8 | None = np.zeros(-(-cells // 8), np.uint8) if plan.dense else None
 
     @property

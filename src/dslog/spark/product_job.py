@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,7 +71,7 @@ def product_of(
             return None
         most -= len(factor.table)
         factors.append(factor)
-    size = math.prod(_volume(factor.table) for factor in factors)
+    size = prod(_volume(factor.table) for factor in factors)
     if not math.isclose(size, _pairs(frame, rows), rel_tol=_ROUNDING):
         return None
     if size != keys.distinct().count():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -14,8 +14,7 @@ from uuid import uuid4
 import numpy as np
 
 from dslog.cells.boxes import volume
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import PLAIN, Labelled, Labels
+from dslog.cells.cellset import PLAIN, CellSet, Labelled, Labels
 from dslog.errors import EngineError
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, Followed
@@ -97,7 +96,7 @@ class SpreadCells(Labelled):
 
     def gather(self) -> CellSet:
         """Bring the cells here."""
-        size = min(16 * max(len(self.shape), 1) * self.num_boxes, math.prod(self.shape))
+        size = min(16 * max(len(self.shape), 1) * self.num_boxes, prod(self.shape))
         if size > SparkCost.current().result_bytes:
             raise EngineError(
                 f"the result has {self.num_boxes:,} boxes in an array of shape {self.shape}: too "

@@ -18,9 +18,9 @@ axes are counted as one, in C order, in the column of the first of them.
 """
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from math import prod
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +86,7 @@ def rows_schema(num_out: int, num_in: int) -> pa.Schema:
 def catalog_table(store: LineageStore, kind: str) -> pa.Table:
     """Return arrays, operations or lineages, all of them."""
     if kind == "arrays":
-        rows = [{**asdict(one), "cells": float(math.prod(one.shape))} for one in store.arrays()]
+        rows = [{**asdict(one), "cells": float(prod(one.shape))} for one in store.arrays()]
         return pa.Table.from_pylist(rows, schema=ARRAYS)
     if kind == "operations":
         rows = [asdict(one) for one in store.operations()]

@@ -10,6 +10,7 @@ import hashlib
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def check_shape(name: str, shape: object) -> Shape:
         ) from error
     if any(size < 0 for size in result):
         raise ShapeError(f"array {name!r} can't have shape {result}: no axis is shorter than 0")
-    if math.prod(size or 1 for size in result) > _MOST_CELLS:
+    if prod(size or 1 for size in result) > _MOST_CELLS:
         raise ShapeError(f"array {name!r} can't have shape {result}: more than 2**63 - 1 cells")
     return result
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from dslog.cells.labels import Labels, Leak
+from dslog.cells.cellset import Labels, Leak
 from dslog.errors import NotFoundError, did_you_mean
 from dslog.query.plan import Edge
 from dslog.types import Shape

@@ -13,7 +13,7 @@ from functools import partial
 from time import perf_counter
 from typing import Protocol
 
-from dslog.cells.labels import Leak
+from dslog.cells.cellset import Leak
 from dslog.errors import CaptureError, StoreError
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
@@ -63,7 +63,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class DraftLeak:
-    """A leak that is to be stored; see :class:`~dslog.cells.labels.Leak`.
+    """A leak that is to be stored; see :class:`~dslog.cells.cellset.Leak`.
 
     ``before`` is how many of the new arrays of the same commit there were when it first happened.
     """

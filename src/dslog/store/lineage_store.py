@@ -8,8 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Self
 
-from dslog.cells.cellset import CellSet
-from dslog.cells.labels import Leak, leaky
+from dslog.cells.cellset import CellSet, Leak, leaky
 from dslog.errors import NotFoundError, ShapeError
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, run_path, run_walk

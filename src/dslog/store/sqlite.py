@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from dslog.cells.labels import PLAIN, Labels, Leak
+from dslog.cells.cellset import PLAIN, Labels, Leak
 from dslog.errors import CorruptError, StoreError, VersionError
 from dslog.query.plan import NOTHING, Edge
 from dslog.store import schema
@@ -257,17 +257,22 @@ _LEAKS = """
     SELECT a.name, way, file, line, function, inside, count, loses, mark
     FROM leaks k JOIN arrays a ON a.id = k.array
 """
-_MADE = """
+_LEAKS_BETWEEN = """
     WITH RECURSIVE made(id) AS (
         SELECT id FROM arrays WHERE name = ?
         UNION SELECT l.output FROM made JOIN lineages l ON l.input = made.id
     )
+    SELECT a.name, way, file, line, function, inside, count, loses, mark
+    FROM leaks k JOIN arrays a ON a.id = k.array
+    WHERE k.loses AND k.array IN (SELECT id FROM made)
+    AND k.mark < (SELECT id FROM arrays WHERE name = ?)
+    ORDER BY k.id
 """
 
 
 def _leak(row: Sequence[Any]) -> Leak:
-    *said, loses, _ = row
-    return Leak(*said, bool(loses))
+    array, way, file, line, function, inside, count, loses, _ = row
+    return Leak(array, way, file, line, function, inside, count, bool(loses))
 
 
 def _edge(out: str, in_: str, body: int, num_rows: int, exact: int, predicted: int) -> Edge:
@@ -400,8 +405,7 @@ class SqliteCatalog(Connection):
         if source == target or not self.has_losses():
             return []
         rows = self.rows(
-            f"{_MADE} {_LEAKS} WHERE k.loses AND k.array IN (SELECT id FROM made) "
-            "AND k.mark < (SELECT id FROM arrays WHERE name = ?) ORDER BY k.id",
+            _LEAKS_BETWEEN,
             source,
             target,
         )

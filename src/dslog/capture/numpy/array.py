@@ -13,42 +13,43 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
 from dslog.algebra.product import identity
-from dslog.capture.numpy.buffer import give_buffers
 from dslog.capture.numpy.call import Call, Lineages
+from dslog.capture.numpy.cell_iterator import TrackedFlat
 from dslog.capture.numpy.dispatch import call_function, call_ufunc, execute
 from dslog.capture.numpy.handlers import (
     LIKE,
     NEW,
     SPECIAL,
+    as_tracked,
     create,
     get_item,
     set_item,
     ufunc_at,
+    without_lists,
 )
 from dslog.capture.numpy.index_run import Codes
+from dslog.capture.numpy.loan import give_buffers
 from dslog.capture.numpy.memory import (
     Memory,
-    State,
     Tracked,
     TrackedScalar,
-    all_cells,
     decide,
-    first_tracked,
-    leak,
+    lend,
     memory_of,
     node_of,
     plain_of,
     recorder_of,
     take,
     way_out,
+    wrap_latent,
     wrap_root,
     wrap_view,
-    write_codes,
 )
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.scalar import make, teach_json
@@ -63,6 +64,8 @@ def run_function(kind: type[Tracked], func: Callable[..., Any], args: Any, kwarg
     special = SPECIAL.get(func)
     if special is not None:
         return special(kind, args, kwargs)
+    if any(type(value) in (list, tuple) for value in (*args, *kwargs.values())):
+        args, kwargs = without_lists(kind, func, args, kwargs)
     return call_function(kind, func, args, kwargs)
 
 
@@ -250,7 +253,7 @@ class Methods(Tracked):
         else:
             plain_of(self).imag = value
 
-    def resize(self, *shape: Any, refcheck: bool = True) -> None:
+    def resize(self, *shape: Any, refcheck: bool = True) -> None:  # noqa: ARG002 (numpy's)
         """Change shape and size in place; see ``numpy.ndarray.resize``."""
         new = shape[0] if len(shape) == 1 else shape
         memory = memory_of(self)
@@ -277,79 +280,6 @@ def _cell_by_cell(call: Call) -> Lineages:
 def _flatten(call: Call) -> Lineages:
     codes = Codes(call.inputs)
     return (codes.read(np.ndarray.flatten(codes.of(0), *call.args[1:], **call.kwargs)),)
-
-
-class TrackedFlat:
-    """The cells of an array in C order, to read and to write; what is read is a copy."""
-
-    def __init__(self, array: Methods) -> None:
-        self.base = array
-        self.index = 0
-
-    def __len__(self) -> int:
-        return self.base.size
-
-    def __iter__(self) -> TrackedFlat:
-        return self
-
-    def __next__(self) -> Any:
-        if self.index >= self.base.size:
-            raise StopIteration
-        cell = np.unravel_index(self.index, self.base.shape)
-        self.index += 1
-        return get_item(self.base, tuple(map(int, cell)))
-
-    @property
-    def coords(self) -> tuple[int, ...]:
-        """The indices of the cell that comes next."""
-        return tuple(map(int, np.unravel_index(self.index, self.base.shape)))
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.base.flatten()[key]
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        plain = plain_of(self.base)
-        if isinstance(value, TrackedScalar):
-            value = value.as_array()  # type: ignore[attr-defined]
-        elif type(value) in (list, tuple) and first_tracked(value) is not None:
-            value = run_function(type(self.base), np.array, (value,), {})
-        source = node_of(value) if isinstance(value, Tracked) else None
-        content = plain_of(value) if isinstance(value, Tracked) else value
-        key = plain_of(key) if isinstance(key, Tracked) else key
-        memory = memory_of(self.base)
-        codes = np.zeros(plain.shape, np.int64)
-        codes.flat[key] = np.arange(1, np.size(content) + 1) if source is not None else 1
-        plain.flat[key] = content
-        if memory is not None:
-            write_codes(memory, plain, codes, all_cells(source))
-
-    def __eq__(self, other: object) -> Any:
-        return self.base.flatten() == other
-
-    def __ne__(self, other: object) -> Any:
-        return self.base.flatten() != other
-
-    def __lt__(self, other: Any) -> Any:
-        return self.base.flatten() < other
-
-    def __le__(self, other: Any) -> Any:
-        return self.base.flatten() <= other
-
-    def __gt__(self, other: Any) -> Any:
-        return self.base.flatten() > other
-
-    def __ge__(self, other: Any) -> Any:
-        return self.base.flatten() >= other
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @way_out
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return take(self.base, "__array__").flatten().astype(dtype or self.base.dtype)
-
-    def copy(self) -> Any:
-        """Return the cells as an array of one axis."""
-        return self.base.flatten()
 
 
 def name_array(array: Tracked, name: str) -> None:
@@ -403,6 +333,8 @@ def _operator(name: str, ufunc: np.ufunc, *, swap: bool = False) -> Any:
             return NotImplemented
         if _speaks(other):
             return ufunc(other, self) if swap else ufunc(self, other)
+        if type(other) in (list, tuple):
+            other = as_tracked(other, type(self))
         args = (other, self) if swap else (self, other)
         return execute(type(self), f"numpy.{ufunc.__name__}", ufunc, args, {}, run=run)
 
@@ -426,6 +358,8 @@ def _in_place(name: str, ufunc: np.ufunc) -> Any:
         if _gives_way(other):
             return NotImplemented
         what = f"numpy.{ufunc.__name__}"
+        if type(other) in (list, tuple):
+            other = as_tracked(other, type(self))
         return execute(type(self), what, ufunc, (self, other), {}, out=(self,), run=run)
 
     return method
@@ -454,10 +388,12 @@ class TrackedArray(Methods):
         if method == "at":
             ufunc_at(ufunc, inputs)
             return None
+        inputs = tuple([as_tracked(value, TrackedArray) for value in inputs])
         return call_ufunc(TrackedArray, ufunc, method, inputs, kwargs)
 
     @way_out
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        func = getattr(func, "stands_for", func)
         if func in LIKE or func in NEW:
             return create(TrackedArray, self, func, args, kwargs)
         return run_function(TrackedArray, func, args, kwargs)
@@ -525,15 +461,17 @@ class TrackedArray(Methods):
         """Look at the same memory in another way from now on."""
         plain = plain_of(self).view()
         setattr(plain, attribute, value)
-        self.tracking = State(plain, self.tracking.memory, None, -1)
+        self.tracking = replace(self.tracking, plain=plain, node=None, seen=-1, steps=None)
 
     @property
     def base(self) -> Any:
         """The array whose memory a view looks at; see ``numpy.ndarray.base``."""
-        memory = memory_of(self)
-        if memory is None or plain_of(self) is memory.root:
-            return None
-        return wrap_view(type(self), memory.root, memory, memory.node)
+        memory, latent = memory_of(self), self.tracking.latent
+        if memory is not None and plain_of(self) is not memory.root:
+            return wrap_view(type(self), memory.root, memory, memory.node)
+        if memory is None and latent is not None and plain_of(self) is not latent.root:
+            return wrap_latent(type(self), latent.root, latent)
+        return None
 
     @property
     def flat(self) -> Any:
@@ -568,7 +506,7 @@ class TrackedArray(Methods):
 
     @way_out
     def __index__(self) -> int:
-        return operator.index(take(self, "index"))  # type: ignore[arg-type]
+        return operator.index(take(self, "index"))
 
     @way_out
     def __complex__(self) -> complex:
@@ -576,7 +514,7 @@ class TrackedArray(Methods):
 
     @way_out
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        plain = take(self, "__array__")
+        plain = lend(self, "__array__")
         if copy:
             return np.array(plain, dtype)
         return np.asarray(plain, dtype, copy=copy)
@@ -584,16 +522,16 @@ class TrackedArray(Methods):
     @property
     @way_out
     def __array_interface__(self) -> Any:
-        return take(self, "__array_interface__").__array_interface__
+        return lend(self, "__array_interface__").__array_interface__
 
     @way_out
     def buffer_values(self) -> Any:
         """Return the values for the buffer protocol."""
-        return take(self, "buffer")
+        return lend(self, "buffer")
 
     @way_out
     def __dlpack__(self, **options: Any) -> Any:
-        return take(self, "__dlpack__").__dlpack__(**options)
+        return lend(self, "__dlpack__").__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
         return plain_of(self).__dlpack_device__()
@@ -602,13 +540,13 @@ class TrackedArray(Methods):
     @way_out
     def data(self) -> Any:
         """See ``numpy.ndarray.data``; the values leave tracking."""
-        return take(self, "data").data
+        return lend(self, "data").data
 
     @property
     @way_out
     def ctypes(self) -> Any:
         """See ``numpy.ndarray.ctypes``; the values leave tracking."""
-        return take(self, "ctypes").ctypes
+        return lend(self, "ctypes").ctypes
 
     @way_out
     def __reduce_ex__(self, protocol: Any) -> Any:

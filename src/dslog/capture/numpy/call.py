@@ -190,17 +190,33 @@ def form_of(
     """Return what tells calls apart whose lineage does not depend on tracked values.
 
     That is the function, the layout of its tracked arrays, and all other arguments; None when one
-    of these is too large to be compared.
+    of these is too large to be compared. Tracked integers behind the first argument may say where
+    to, so they count with their values.
     """
     by_shape = isinstance(func, np.ufunc)
     try:
         form = (func, *[_form(arg, inputs, by_shape) for arg in args])
+        if not by_shape:
+            form += tuple([_values(arg, inputs) for arg in (*args[1:], *kwargs.values())])
         if kwargs:
             form += tuple([(key, _form(kwargs[key], inputs, by_shape)) for key in sorted(kwargs)])
         hash(form)
     except (_FormlessError, TypeError):
         return None
     return form
+
+
+def _values(value: Any, inputs: Sequence[Array]) -> Any:
+    """The tracked integers in an argument."""
+    if type(value) in (list, tuple):
+        return tuple([_values(item, inputs) for item in value])
+    if type(value) is not np.ndarray or value.dtype.kind not in "biu":
+        return None
+    if all(array is not value for array in inputs):
+        return None
+    if value.size > CaptureCost.current().few_values:
+        raise _FormlessError
+    return value.tobytes()
 
 
 def _form(  # noqa: C901, PLR0911 (one line a kind of value)

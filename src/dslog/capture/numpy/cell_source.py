@@ -55,12 +55,20 @@ def cells_of(source: Source) -> Iterator[FromCell]:
             waiting.extend(each.parts)
 
 
-def joined(operation: str, sources: Iterable[Source | None]) -> Source | None:
+def united(operation: str, sources: Iterable[Source | None]) -> Source | None:
     """Return the source of what was made of several values, None where they come from nothing."""
     parts = tuple([source for source in sources if source is not None])
     if len(parts) < 2:
         return parts[0] if parts else None
     return FromParts(operation, parts)
+
+
+def computed(operation: str, sources: Iterable[Source | None]) -> Source | None:
+    """Return the source of what an operation made of values: a new value, also of a single one."""
+    parts = tuple([source for source in sources if source is not None])
+    if len(parts) == 1 and isinstance(parts[0], FromParts):
+        parts = parts[0].parts
+    return FromParts(operation, parts) if parts else None
 
 
 def lineages_of(

@@ -10,10 +10,16 @@ is read.
 
 from __future__ import annotations
 
+import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache, partial, update_wrapper
+from pathlib import Path
+from types import CodeType
 from typing import Any, Literal
 
 import numpy as np
@@ -21,30 +27,35 @@ import numpy as np
 from dslog.algebra.affine import affine
 from dslog.algebra.positions import pairs_of_cells
 from dslog.algebra.restrict import restrict, union
+from dslog.capture.numpy import rules
 from dslog.capture.numpy.call import Call, Lineages, form_of, short_name, signature_of
 from dslog.capture.numpy.memory import (
     Inputs,
+    Latent,
     Memory,
     Tracked,
     leak,
     memory_of,
+    memory_to_write,
     node_of,
     plain_of,
     recorder_of,
     way_out,
+    wrap_latent,
     wrap_root,
     wrap_scalar,
     wrap_view,
-    write_view,
 )
-from dslog.capture.numpy.overwrite import identity_on
-from dslog.capture.numpy.registry import REGISTRY
-from dslog.capture.numpy.resolve import Found, find
+from dslog.capture.numpy.overwrite import identity_on, write_view
+from dslog.capture.numpy.registry import REGISTRY, Found, find
+from dslog.capture.place import origin_of
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.cells.boxes import unpaint
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
 from dslog.types import Array, Mask, Shape
+
+__all__ = ["call_function", "call_ufunc", "execute", "rules"]
 
 Row = tuple[Lineage | None, ...]
 
@@ -118,24 +129,24 @@ def execute(
     ``out`` are the arrays to be written and ``where`` the mask, as the user gave them; ``run``
     computes the values, if not the function itself.
     """
-    outs = None if out is None else out if isinstance(out, tuple) else (out,)
-    if outs is not None and all(each is None for each in outs):
-        outs = None
-    masked = where is not True and type(where).__name__ != "_NoValueType"
-    if outs is not None or masked:
-        mask = where if masked else None
-        return _execute_into(kind, name, func, args, kwargs, outs, mask, run)
+    if out is not None or where is not True:
+        outs = _given_outs(out)
+        masked = where is not True and type(where).__name__ != "_NoValueType"
+        if outs is not None or masked:
+            mask = where if masked else None
+            return _execute_into(kind, name, func, args, kwargs, outs, mask, run)
     inputs = Inputs()
     plain_args = tuple([inputs.unwrap(arg) for arg in args])
     plain_kwargs = {key: inputs.unwrap(value) for key, value in kwargs.items()} if kwargs else {}
     result = (run or func)(*plain_args, **plain_kwargs)
+    if isinstance(result, (Tracked, tuple, list)):
+        result = _without_latent(result, name, inputs)
     outputs = results_of(result)
     recorder = inputs.recorder
     if recorder is None:
-        return result
+        return still_latent(kind, name, inputs, result) if inputs.latents and outputs else result
     if not outputs or type(result) is not np.ndarray:
-        if _escapes(result):
-            leak(short_name(name), *inputs.arrays)
+        _check_escape(result, name, inputs)
         if not outputs:
             return result
     if inputs.has_scalars:
@@ -150,6 +161,42 @@ def execute(
             REGISTRY.remember(form, found)
     scalars = scalars_of(result)
     return rebuild(result, iter(track_results(kind, name, inputs, outputs, scalars, found)))
+
+
+def _given_outs(out: Any) -> tuple[Any, ...] | None:
+    """Return the arrays that a call is to write into; None if none is given."""
+    outs = out if isinstance(out, tuple) else (out,)
+    return None if all(each is None for each in outs) else outs
+
+
+@way_out
+def _check_escape(result: Any, name: str, inputs: Inputs) -> None:
+    """Take note of a result that holds values in something that can't be tracked."""
+    if _escapes(result):
+        leak(short_name(name), *inputs.arrays)
+
+
+@way_out
+def _without_latent(result: Any, name: str, inputs: Inputs) -> Any:
+    """Return a result with plain arrays for those that code of the program gave to numpy."""
+    if isinstance(result, Tracked):
+        if memory_of(result) is not None:
+            leak(short_name(name), result, *inputs.arrays)
+        return plain_of(result)
+    if type(result) in (tuple, list) and any(isinstance(item, Tracked) for item in result):
+        return type(result)([_without_latent(item, name, inputs) for item in result])
+    return result
+
+
+def still_latent(kind: type[Tracked], name: str, inputs: Inputs, result: Any) -> Any:
+    """Return the result of a call on latent arrays: what is made of them is latent too."""
+    arrays: list[Any] = []
+    for output, scalar in zip(results_of(result), scalars_of(result), strict=True):
+        made = output[()] if scalar else inputs.array_of(output)
+        if made is None:
+            made = wrap_latent(kind, output, Latent(output, suffix_of(name)))
+        arrays.append(made)
+    return rebuild(result, iter(arrays))
 
 
 _HARMLESS = (bool, int, str, type, np.dtype, type(None), type(NotImplemented), np.ufunc)
@@ -278,8 +325,9 @@ def _execute_into(
         inputs.nodes, rows = masking.apply(call, inputs.nodes, found.lineages)
         found = replace(found, lineages=rows)
     inputs.recorder = recorder
-    if any(out is not None and not isinstance(out, Tracked) for out in outs or ()):
-        leak("out=", *inputs.arrays, *extra.arrays)
+    for out in outs or ():
+        if out is not None and not (isinstance(out, Tracked) and memory_to_write(out, recorder)):
+            leak("out=", *inputs.arrays, *extra.arrays)
     return _place_into(kind, name, inputs, found, outs, result)
 
 
@@ -301,7 +349,7 @@ def _place_into(
     outputs, scalars = results_of(result), scalars_of(result)
     targets = outs or (None,) * len(outputs)
     for output, out, row, scalar in zip(outputs, targets, found.lineages, scalars, strict=True):
-        memory = memory_of(out) if isinstance(out, Tracked) else None
+        memory = memory_to_write(out, inputs.home) if isinstance(out, Tracked) else None
         if out is not None and memory is None:
             finish.append(partial(_same, out))  # a plain array can't be tracked
             continue
@@ -315,9 +363,7 @@ def _place_into(
             continue
         made.append(recorder.node(output.shape, wanted, base))
         if memory is None:
-            finish.append(
-                partial(_wrap_result, kind, output, made[-1], inputs, scalar=scalar)
-            )
+            finish.append(partial(_wrap_result, kind, output, made[-1], inputs, scalar=scalar))
         else:
             finish.append(partial(_written, out, write_view, memory, plain_of(out), made[-1]))
     record(recorder, short_name(name), inputs.nodes, made, kept, found)
@@ -516,3 +562,109 @@ def _through(lineage: Lineage, mask_shape: Shape) -> Lineage:
     nothing = np.zeros(len(pairs), np.int64)
     masks = pairs_of_cells(nothing, (), cells, mask_shape)
     return compress(np.concatenate([pairs[:, :l], masks], axis=1), lineage.out_shape, mask_shape)
+
+
+# functions that don't ask
+
+Act = Callable[[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]], Any]
+
+_FOLLOWED: ContextVar[bool] = ContextVar("FOLLOWED", default=False)
+_COMPUTES = ("/numpy/polynomial/",)
+"""Libraries that are always followed: they only compute with what they are given."""
+
+
+@contextmanager
+def following() -> Iterator[None]:
+    """Follow libraries as a program's own code is followed."""
+    token = _FOLLOWED.set(True)
+    try:
+        yield
+    finally:
+        _FOLLOWED.reset(token)
+
+
+_NUMPY = str(Path(np.__file__).resolve().parent)
+_HERE = str(Path(__file__).resolve().parents[2])
+
+
+@lru_cache(maxsize=4096)
+def _says(code: CodeType, name: str) -> bool:
+    """Whether Python code says a name; if not, it called C code that called what has the name."""
+    return name in code.co_names or name in code.co_varnames or name in code.co_freevars
+
+
+@lru_cache(maxsize=4096)
+def _is_own(code: CodeType) -> bool:
+    """Whether code is the program's own, or of a library that is always followed."""
+    return origin_of(code) == "program" or any(part in code.co_filename for part in _COMPUTES)
+
+
+@lru_cache(maxsize=4096)
+def _is_of_library(code: CodeType) -> bool:
+    """Whether code is of a library, other than numpy's, which runs on plain values."""
+    return origin_of(code) == "installed" and not code.co_filename.startswith(_NUMPY)
+
+
+def _is_followed(code: CodeType, name: str) -> bool:
+    if code.co_filename.startswith(_HERE) or not _says(code, name):
+        return False
+    return _is_own(code) or (_FOLLOWED.get() and _is_of_library(code))
+
+
+class StandIn:
+    """Something that is called instead of a function, and is equal to it for whoever compares.
+
+    pandas looks up ``np.sum`` in a table, and numba what it compiles for ``np.zeros``.
+    """
+
+    def __init__(self, original: Any, act: Act) -> None:
+        update_wrapper(self, original, updated=())
+        self.stands_for = original
+        self.act = act
+
+    def __eq__(self, other: object) -> bool:
+        return getattr(other, "stands_for", other) is self.stands_for
+
+    def __hash__(self) -> int:
+        return hash(self.stands_for)
+
+    def __repr__(self) -> str:
+        return repr(self.stands_for)
+
+    def __reduce__(self) -> Any:
+        return pkgutil.resolve_name, (f"{self.stands_for.__module__}:{self.stands_for.__name__}",)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stands_for, name)
+
+    @way_out
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Act, or be the original where the caller is not followed."""
+        code = sys._getframe(1).f_code  # noqa: SLF001 (who calls decides)
+        if _is_followed(code, self.stands_for.__name__):
+            return self.act(self.stands_for, args, kwargs)
+        return self.stands_for(*args, **kwargs)
+
+
+class OfLists(StandIn):
+    """A function that asks its arguments, but does not look into lists."""
+
+    @way_out
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Act where the caller is followed and an argument is a list."""
+        for arg in args:
+            if type(arg) is list or type(arg) is tuple:
+                code = sys._getframe(1).f_code  # noqa: SLF001
+                if _is_followed(code, self.stands_for.__name__):
+                    return self.act(self.stands_for, args, kwargs)
+                break
+        return self.stands_for(*args, **kwargs)
+
+
+class Anywhere(StandIn):
+    """A function that is followed whoever calls it."""
+
+    @way_out
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Act."""
+        return self.act(self.stands_for, args, kwargs)

@@ -135,10 +135,16 @@ class Group:
             self._parent.inherit(self)
         self._args = args
         inside = [node for step in self._steps for node in step.outputs if node.owner is self]
-        self.recorder.leaks.replace({node: self._outside(node) for node in inside})
+        self.recorder.leaks.replace({node: self.outside(node) for node in inside})
         self._record(outputs, args, failed=failed)
         self._closed = True
         self.recorder.forget(node for node in inside if node.owner is self)
+
+    def drop(self) -> None:
+        """Forget everything: nothing of it reaches the store."""
+        self._closed = True
+        self.recorder.forget(node for step in self._steps for node in step.outputs)
+        self._steps = []
 
     def _record(
         self, outputs: Sequence[Node], args: Mapping[str, object], *, failed: bool = False
@@ -150,8 +156,10 @@ class Group:
         elif outputs:
             self._record_whole(outputs, lineages, args)
 
-    def _outside(self, node: Node) -> list[Node]:
-        """The nodes from outside that a node of the group may come from."""
+    def outside(self, node: Node) -> list[Node]:
+        """Return the nodes from outside that a node may come from."""
+        if node.owner is not self:
+            return [node]
         steps = self._needed([node])
         return list(dict.fromkeys(n for step in steps for n in step.inputs if n.owner is not self))
 
@@ -191,9 +199,10 @@ class Group:
         """The nodes of numbers that are alive, or of those among them that are results."""
         for reference in self._arrays:
             value = reference()
-            if isinstance(value, TrackedScalar) and (node := own_node(value)) is not None:
-                if self._kept is None or any(value is each for each in self._kept):
-                    yield node
+            if not isinstance(value, TrackedScalar) or (node := own_node(value)) is None:
+                continue
+            if self._kept is None or any(value is each for each in self._kept):
+                yield node
 
     def _was_there(self, memory: Memory) -> bool:
         """Whether memory is older than the group."""
@@ -307,8 +316,8 @@ class NamedOperation:
             raise CaptureError(
                 f"a block needs the store: with dslog.operation({self._name!r}, store): ..."
             )
-        group = _begin(self._name, self._store.recorder)
-        self._open.append((group, _push(group)))
+        group, token = begin_group(self._name, self._store.recorder)
+        self._open.append((group, token))
         return group
 
     def __exit__(
@@ -318,7 +327,7 @@ class NamedOperation:
         traceback: TracebackType | None,
     ) -> None:
         group, token = self._open.pop()
-        _end(group, token, {}, failed=kind is not None)
+        end_group(group, token, {}, failed=kind is not None)
 
 
 @overload
@@ -352,15 +361,14 @@ def _decorate(function: F, name: str) -> F:
         if home is None:
             return function(*args, **kwargs)
         described = _describe(function, name, args, kwargs)
-        group = _begin(name, home)
-        token = _push(group)
+        group, token = begin_group(name, home)
         failed = True
         try:
             result = function(*args, **kwargs)
             group.give(result)
             failed = False
         finally:
-            _end(group, token, described, failed=failed)
+            end_group(group, token, described, failed=failed)
         return result
 
     return grouped  # type: ignore[return-value]
@@ -380,18 +388,23 @@ def _describe(
     return describe(Call(name, function, plain, named, tuple(inputs.plains)))
 
 
-def _begin(name: str, recorder: StoreRecorder) -> Group:
-    return Group(name, recorder, recorder_of(recorder))
+def begin_group(name: str, recorder: StoreRecorder) -> tuple[Group, Token[tuple[Scope, ...]]]:
+    """Gather the calls on a store's arrays from now on."""
+    group = Group(name, recorder, recorder_of(recorder))
+    return group, CURRENT.set((*CURRENT.get(), group))
 
 
-def _push(group: Group) -> Token[tuple[Scope, ...]]:
-    return CURRENT.set((*CURRENT.get(), group))
-
-
-def _end(
+def end_group(
     group: Group, token: Token[tuple[Scope, ...]], args: Mapping[str, object], *, failed: bool
 ) -> None:
+    """Record what was gathered."""
     try:
         group.close(args, failed=failed)
     finally:
         CURRENT.reset(token)
+
+
+def drop_group(group: Group, token: Token[tuple[Scope, ...]]) -> None:
+    """Forget what was gathered."""
+    CURRENT.reset(token)
+    group.drop()

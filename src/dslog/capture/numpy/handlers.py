@@ -15,9 +15,9 @@ cells come from nowhere, but they are tracked, so that what is written into them
 from __future__ import annotations
 
 import inspect
-import math
 import operator
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,34 +30,35 @@ from dslog.capture.numpy.call import (
     form_of,
     signature_of,
 )
-from dslog.capture.numpy.cell_source import Source, joined, lineages_of
+from dslog.capture.numpy.cell_source import Source, lineages_of, united
 from dslog.capture.numpy.dispatch import call_function, execute, merge, track_results
 from dslog.capture.numpy.index import lineage_of_index, lineage_of_item, open_key, plan_key
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.memory import (
     Inputs,
+    Latent,
     Memory,
     Tracked,
     TrackedScalar,
-    all_cells,
+    decide,
     first_tracked,
     home_of,
     leak,
     memory_of,
+    memory_to_write,
     node_of,
     nodes_behind,
     plain_of,
     recorder_of,
     way_out,
+    wrap_latent,
     wrap_root,
-    write_cells,
-    write_codes,
 )
-from dslog.capture.numpy.memory import set_item as assign_item
-from dslog.capture.numpy.registry import REGISTRY
-from dslog.capture.numpy.resolve import Found
-from dslog.capture.numpy.view import place, positions
-from dslog.capture.recorder import Step
+from dslog.capture.numpy.overwrite import all_cells, write_cells, write_codes
+from dslog.capture.numpy.overwrite import set_item as assign_item
+from dslog.capture.numpy.registry import REGISTRY, Found
+from dslog.capture.numpy.view import is_view, place, positions
+from dslog.capture.recorder import Node, Step
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array
 
@@ -68,12 +69,12 @@ def get_item(array: Tracked, key: Any) -> Any:
     plain = plain_of(array)
     memory = memory_of(array)
     if memory is None:
-        return plain[_plain_key(key, Inputs(), type(array))]
+        return _get_plain(array, key)
     position = cell_position(array, key, memory)
     if position is not None:
-        item = plain[_plain(key)]
+        item = plain[plain_in(key)]
         if isinstance(item, np.generic) and not isinstance(item, np.void):
-            source = joined("getitem", (memory.read_cell(position), *_key_sources(key)))
+            source = united("getitem", (memory.read_cell(position), *_key_sources(key)))
             made = array.scalar(item, source, memory.recorder)
             if made is item and source is not None:
                 leak("item", array)  # text
@@ -96,31 +97,65 @@ def get_item(array: Tracked, key: Any) -> Any:
         if form is not None:
             REGISTRY.remember(form, found)
     if picks.nodes:
-        pairs = [
-            (inputs.nodes[0], found.lineages[0][0]),
-            *(
-                (node, _from_index(plain, key, index, output))
-                for index, node in zip(picks.plains, picks.nodes, strict=True)
-            ),
-        ]
+        pairs = [(inputs.nodes[0], found.lineages[0][0]), *_by_index(plain, key, picks, output)]
         inputs.nodes, rows = merge([[(node, lin) for node, lin in pairs if lin is not None]])
         found = Found(rows, found.args)
     scalar = isinstance(item, np.generic)
     return track_results(type(array), "getitem", inputs, [output], [scalar], found)[0]
 
 
+def _get_plain(array: Tracked, key: Any) -> Any:
+    """Return an item of values that are not tracked; numbers that pick it may be."""
+    plain, latent, picks = plain_of(array), array.tracking.latent, Inputs()
+    key = _plain_key(key, picks, type(array))
+    item = plain[key]
+    kind = type(item)
+    if picks.nodes and (kind is np.ndarray or isinstance(item, np.generic)):
+        output = np.asarray(item)
+        picks.nodes, rows = merge([_by_index(plain, key, picks, output)])
+        scalar = kind is not np.ndarray
+        found = Found(rows, describe_key(key))
+        return track_results(type(array), "getitem", picks, [output], [scalar], found)[0]
+    if latent is None or kind is not np.ndarray:
+        return item
+    if item.base is not None and is_view(item, plain):
+        return wrap_latent(type(array), item, latent)
+    return wrap_latent(type(array), item, Latent(item, "getitem"))
+
+
+def _by_index(plain: Array, key: Any, picks: Inputs, output: Array) -> list[tuple[Node, Lineage]]:
+    """The lineage of an item from each integer, or array of them, in the key."""
+    found = [
+        (node, _from_index(plain, key, index, output))
+        for index, node in zip(picks.plains, picks.nodes, strict=True)
+    ]
+    return [(node, lineage) for node, lineage in found if lineage is not None]
+
+
+def target_memory(array: Any, *values: Any) -> Memory | None:
+    """Return the memory that values are about to be written into, None if it isn't tracked."""
+    if not isinstance(array, Tracked):
+        return None
+    memory = memory_of(array)
+    if memory is None and (tracked := first_tracked(values)) is not None:
+        return memory_to_write(array, home_of(tracked))
+    return memory
+
+
+@way_out
 def set_item(array: Tracked, key: Any, value: Any) -> None:
     """Assign ``array[key] = value``: overwritten cells have the value's lineage from now on."""
-    memory, plain = memory_of(array), plain_of(array)
+    memory, plain = target_memory(array, value, key), plain_of(array)
     if memory is None:
-        plain[_plain(key)] = _plain(value)
+        leak("setitem", value)
+        plain[plain_in(key)] = plain_in(value)
         return
     if isinstance(value, (int, float, complex, np.generic, TrackedScalar)):
         position = cell_position(array, key, memory)
         if position is not None and not plain.dtype.hasobject and plain.dtype.names is None:
-            plain[_plain(key)] = _plain(value)
+            plain[plain_in(key)] = plain_in(value)
             sources = [value.source] if isinstance(value, TrackedScalar) else []
-            memory.write_cell(position, joined("setitem", (*sources, *_key_sources(key))))
+            memory.write_cell(position, united("setitem", (*sources, *_key_sources(key))))
             return
     picks = Inputs()
     key = _plain_key(key, picks, type(array))
@@ -141,6 +176,54 @@ def as_tracked(value: Any, kind: type[Tracked]) -> Any:
     if isinstance(value, list | tuple) and first_tracked(value) is not None:
         return gather(value, kind)
     return value
+
+
+_SEQUENCES = frozenset(
+    [
+        *("atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays", "choose"),
+        *("column_stack", "concat", "concatenate", "dstack", "einsum", "histogram", "histogram2d"),
+        *("histogram_bin_edges", "histogramdd", "hstack", "ix_", "lexsort", "meshgrid"),
+        *("multi_dot", "piecewise", "ravel_multi_index", "row_stack", "select", "stack", "vstack"),
+    ]
+)
+"""Functions that take several arrays in a list, and whose rules know that."""
+_NOT_VALUES = frozenset(
+    [
+        *("axes", "axis", "axisa", "axisb", "axisc", "destination", "dims", "k", "newshape"),
+        *("order", "pad_width", "reps", "shape", "shift", "source", "subscripts", "window_shape"),
+    ]
+)
+"""Arguments that say where to, and go into no cell."""
+
+
+def without_lists(
+    kind: type[Tracked], func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """Return a call's arguments with arrays in place of lists that have tracked values in them."""
+    if first_tracked((*args, *kwargs.values())) is None:
+        return args, kwargs
+    signature = signature_of(func)
+    names = [] if signature is None else list(signature.parameters)
+    names += [""] * (len(args) - len(names))
+
+    def convert(name: str, value: Any) -> Any:
+        if type(value) not in (list, tuple) or first_tracked(value) is None:
+            return value
+        if name in _NOT_VALUES:
+            leak(func.__name__, value, loses=False)
+            return plain_in(value)
+        if func.__name__ not in _SEQUENCES:
+            return as_tracked(value, kind)
+        return value if func.__name__ == "block" else type(value)(map(numbers, value))
+
+    def numbers(item: Any) -> Any:
+        is_list = type(item) in (list, tuple) and _cells_in(item, []) is not None
+        return as_tracked(item, kind) if is_list else item
+
+    return (
+        tuple([convert(name, arg) for name, arg in zip(names, args, strict=False)]),
+        {name: convert(name, value) for name, value in kwargs.items()},
+    )
 
 
 def cell_position(array: Tracked, key: Any, memory: Memory) -> int | None:
@@ -183,7 +266,7 @@ def _steps(plain: Array, root: Array) -> tuple[int, ...]:
     placement = place(plain, root) if plain.itemsize == root.itemsize else None
     if placement is None:
         return ()
-    weights = [math.prod(root.shape[axis + 1 :]) for axis in range(root.ndim)]
+    weights = [prod(root.shape[axis + 1 :]) for axis in range(root.ndim)]
     first = sum(start * weight for start, weight in zip(placement.start, weights, strict=True))
     by_axis = np.array(weights, np.int64) @ placement.step
     return (first, *by_axis.tolist())
@@ -200,7 +283,8 @@ def _plain_key(key: Any, picks: Inputs, kind: type[Tracked]) -> Any:
     if isinstance(key, tuple):
         return tuple(_plain_key(item, picks, kind) for item in key)
     if isinstance(key, slice):
-        return slice(*[_plain_end(end, picks) for end in (key.start, key.stop, key.step)])
+        start, step = (_plain_end(end, picks) for end in (key.start, key.step))
+        return slice(start, _decided_end(key.stop), step)
     if isinstance(key, list) and first_tracked(key) is not None:
         key = gather(key, kind)
     if isinstance(key, TrackedScalar):
@@ -217,13 +301,18 @@ def _plain_key(key: Any, picks: Inputs, kind: type[Tracked]) -> Any:
 
 
 def _plain_end(end: Any, picks: Inputs) -> Any:
-    """Return an end of a slice; a tracked one says where to cut, and so contributes."""
-    if isinstance(end, TrackedScalar):
+    """Return where a slice begins, or its step; a tracked one contributes, as an integer does."""
+    if isinstance(end, (Tracked, TrackedScalar)):
         picks.unwrap(end)
-        return operator.index(end.plain)
-    if isinstance(end, Tracked):
-        picks.unwrap(end)
-        return operator.index(plain_of(end))  # type: ignore[arg-type]
+        return operator.index(plain_in(end))
+    return end
+
+
+@way_out
+def _decided_end(end: Any) -> Any:
+    """Return where a slice ends: that says how many cells there are, and goes into none."""
+    if isinstance(end, (Tracked, TrackedScalar)):
+        return operator.index(decide(end, "slice"))
     return end
 
 
@@ -255,7 +344,7 @@ def gather(values: Any, kind: type[Tracked], **options: Any) -> Any:
     cells = _cells_in(values, [])
     if cells is None:
         return execute(kind, "numpy.array", as_array, (values,), options)
-    result = np.array(_plain(values), **options)
+    result = np.array(plain_in(values), **options)
     homes = [cell.home for cell in cells if isinstance(cell, TrackedScalar) if not cell.home.closed]
     if result.size != len(cells) or not homes:
         return result
@@ -298,14 +387,14 @@ REGISTRY.attach(as_array, "numpy.array", "index-run", _array_rule)
 Handler = Callable[[type[Tracked], tuple[Any, ...], Mapping[str, Any]], Any]
 
 
-def _plain(value: Any) -> Any:
+def plain_in(value: Any) -> Any:
     """Return a value with plain ones in place of tracked ones, also inside lists."""
     if isinstance(value, Tracked):
         return plain_of(value)
     if isinstance(value, TrackedScalar):
         return value.plain
     if type(value) in (list, tuple):
-        return type(value)([_plain(item) for item in value])
+        return type(value)([plain_in(item) for item in value])
     return value
 
 
@@ -325,9 +414,9 @@ def _writes(func: Callable[..., Any], target: str, values: str) -> Handler:
         bound = signature.bind_partial(*args, **kwargs)
         array, new = bound.arguments[target], as_tracked(bound.arguments[values], kind)
         for name, value in bound.arguments.items():
-            bound.arguments[name] = _plain(value)
-        bound.arguments[values] = _plain(new)
-        memory = memory_of(array) if isinstance(array, Tracked) else None
+            bound.arguments[name] = plain_in(value)
+        bound.arguments[values] = plain_in(new)
+        memory = target_memory(array, new)
         if memory is None:
             leak(func.__name__, new)
             return func(*bound.args, **bound.kwargs)
@@ -384,10 +473,10 @@ def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
     Tracked numbers in the indices say where, and so contribute to the cells that they pick.
     """
     array, key, *operands = args
-    memory = memory_of(array) if isinstance(array, Tracked) else None
+    memory = target_memory(array, *operands, key)
     if memory is None or not isinstance(array, Tracked):
         leak(f"{ufunc.__name__}.at", key, *operands)
-        ufunc.at(_plain(array), _plain(key), *map(_plain, operands))
+        ufunc.at(plain_in(array), plain_in(key), *map(plain_in, operands))
         return
     kind, picks = type(array), Inputs()
     key = _plain_key(key, picks, kind)
@@ -400,9 +489,9 @@ def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
         for index, node in zip(picks.plains, picks.nodes, strict=True)
     ]
     if source is not None:
-        ramp = np.arange(np.size(_plain(operand)), dtype=np.int64).reshape(source.shape)
+        ramp = np.arange(np.size(plain_in(operand)), dtype=np.int64).reshape(source.shape)
         origins.append((source, np.broadcast_to(ramp, np.shape(picked)).reshape(-1)))
-    ufunc.at(plain, key, *map(_plain, operands))
+    ufunc.at(plain, key, *map(plain_in, operands))
     cells = positions(plain, memory.root)
     if cells is not None and origins:
         targets = cells.reshape(-1)[np.reshape(picked, -1)]
@@ -410,19 +499,31 @@ def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
         write_cells(memory, targets, parts, partial=True)
 
 
+_PLACES = {
+    "array": ("object", "dtype"),
+    "asarray": ("a", "dtype", "order"),
+    "asanyarray": ("a", "dtype", "order"),
+    "ascontiguousarray": ("a", "dtype"),
+    "asfortranarray": ("a", "dtype"),
+    "require": ("a", "dtype", "requirements"),
+}
+
+
 def _as_array(func: Callable[..., Any]) -> Handler:
     """Make the handler of ``np.array(..., like=x)`` and its kin: lists keep their lineage."""
 
     @way_out
     def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        values, rest = args[0], args[1:]
+        given = _PLACES[func.__name__]
+        kwargs = {**dict(zip(given, args, strict=False)), **kwargs}
+        values = kwargs.pop(given[0])
         if isinstance(values, (list, tuple)) and _cells_in(values, []) is not None:
             values = gather(values, kind)
         if isinstance(values, TrackedScalar):
             values = as_tracked(values, kind)
         if isinstance(values, Tracked) and kwargs.get("subok") is not None:
             kwargs = {key: kwargs[key] for key in kwargs if key != "subok"}
-        return execute(kind, "numpy.array", as_array, (values, *rest), kwargs, run=func)
+        return execute(kind, "numpy.array", as_array, (values,), kwargs, run=func)
 
     return handle
 
@@ -433,7 +534,7 @@ def saved(func: Callable[..., Any]) -> Handler:
     @way_out
     def handle(_kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         leak(func.__name__, *args, *kwargs.values())
-        return func(*map(_plain, args), **{key: _plain(value) for key, value in kwargs.items()})
+        return func(*map(plain_in, args), **{key: plain_in(value) for key, value in kwargs.items()})
 
     return handle
 
@@ -455,6 +556,7 @@ SPECIAL: dict[Callable[..., Any], Handler] = {
             np.asanyarray,
             np.ascontiguousarray,
             np.asfortranarray,
+            np.require,
         )
     },
     **{
@@ -505,18 +607,20 @@ def create(
     values = Inputs()
     prototype = func in LIKE
     args = tuple(
-        _plain(arg) if prototype and place == 0 else values.unwrap(arg)
+        plain_in(arg) if prototype and place == 0 else values.unwrap(arg)
         for place, arg in enumerate(args)
     )
     options = {
-        key: _plain(value) if key in ("a", "prototype") else values.unwrap(value)
+        key: plain_in(value) if key in ("a", "prototype") else values.unwrap(value)
         for key, value in kwargs.items()
     }
     if prototype and options.get("subok", True):
         options["subok"] = False
     result = func(*args, **options)
-    if home is None or type(result) is not np.ndarray:
+    if type(result) is not np.ndarray:
         return result
+    if home is None:
+        return wrap_latent(kind, result, Latent(result, func.__name__))
     recorder = recorder_of(home)
     base = next(iter(nodes_behind(like))).base
     node = recorder.node(result.shape, f"{base}.{func.__name__}", base)

@@ -7,9 +7,9 @@ the product of the two, so that picking n rows costs n rows, whatever they hold.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -184,7 +184,7 @@ def _indices(item: Any) -> Iterable[I64]:
 
 def _advanced(shape: Shape, plan: Plan) -> Lineage:
     """The product of what the arrays pick and what the slices leave."""
-    count = math.prod(plan.block)
+    count = prod(plan.block)
     out = pairs_of_cells(np.arange(count), plan.block, np.zeros(count, np.int64), ())
     columns = [np.broadcast_to(pick, plan.block).reshape(-1, 1) for pick in plan.picks]
     sizes = [shape[axis] for axis in plan.axes]

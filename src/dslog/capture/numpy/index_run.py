@@ -10,8 +10,8 @@ Building blocks of lineage that depends on values; all vectorised over cells.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -58,16 +58,15 @@ class Codes:
         return tuple(
             _lineage(codes - self.first[place], array)
             if len(self.inputs) == 1
-            else _lineage(_within(codes, self.first[place], array.size), array)
+            else _lineage(self.within(codes, place), array)
             for place, array in enumerate(self.inputs)
         )
 
-
-def _within(codes: I64, first: int, size: int) -> I64:
-    """Positions in one input, -1 where the code is another's."""
-    positions = codes - first
-    positions[(positions < 0) | (positions >= size)] = -1
-    return positions
+    def within(self, codes: I64, place: int) -> I64:
+        """Positions in one input, -1 where the code is another's."""
+        positions: I64 = codes - self.first[place]
+        positions[(positions < 0) | (positions >= self.inputs[place].size)] = -1
+        return positions
 
 
 def _lineage(positions: I64, array: Array) -> Lineage | None:
@@ -84,6 +83,17 @@ def index_run(
     ``data`` names the arguments whose cells move; ``replace`` gives other arguments values that fit
     codes. Tracked arrays in other arguments get no lineage here. None when the result is not codes.
     """
+    ran = run_on_codes(call, data, replace)
+    if ran is None:
+        return None
+    codes, results = ran
+    return tuple(codes.read(result) for result in results)
+
+
+def run_on_codes(
+    call: Call, data: Sequence[str] | str, replace: Mapping[str, Any] | None = None
+) -> tuple[Codes, list[I64]] | None:
+    """Run a call again on codes; None when the result is not codes."""
     names = (data,) if isinstance(data, str) else tuple(data)
     codes = Codes(call.inputs)
     changes = {
@@ -95,7 +105,7 @@ def index_run(
         for result, output in zip(results, call.outputs, strict=True)
     ):
         return None
-    return tuple(codes.read(result.astype(np.int64, copy=False)) for result in results)
+    return codes, [result.astype(np.int64, copy=False) for result in results]
 
 
 def flatten(result: Any) -> tuple[Array, ...]:
@@ -122,7 +132,7 @@ def moves(*names: str, data: Sequence[str] | str, note: str = "") -> Rule:
 
 def positions_of(shape: Sequence[int]) -> I64:
     """Return the C-order position of each cell of an array."""
-    return np.arange(math.prod(shape), dtype=np.int64).reshape(tuple(shape))
+    return np.arange(prod(shape), dtype=np.int64).reshape(tuple(shape))
 
 
 def along_axis(order: Any, in_shape: Shape, axis: int | None) -> Lineage:
@@ -152,8 +162,8 @@ def lines(values: Array, axes: Sequence[int]) -> tuple[Array, I64]:
     """Return the cells of each output cell of a reduction as a row, and their positions."""
     kept = [k for k in range(values.ndim) if k not in axes]
     order = [*kept, *axes]
-    length = math.prod(values.shape[k] for k in axes)
-    count = math.prod(values.shape[k] for k in kept)
+    length = prod(values.shape[k] for k in axes)
+    count = prod(values.shape[k] for k in kept)
     positions = positions_of(values.shape).transpose(order).reshape(count, length)
     return values.transpose(order).reshape(count, length), positions
 

@@ -14,25 +14,24 @@ is in ``array.py`` and ``scalar.py``.
 
 from __future__ import annotations
 
-import math
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from dslog.algebra.positions import pairs_of_cells
 from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.leaks import HOOKS
 from dslog.capture.numpy.cell_source import FromCell, Source, cells_of, lineages_of
-from dslog.capture.numpy.index import open_key
-from dslog.capture.numpy.overwrite import Write, assigned, resolve, slab
-from dslog.capture.numpy.view import is_view, lineage_of_view, place, touches
+from dslog.capture.numpy.loan import Loan, differing
+from dslog.capture.numpy.overwrite import Write, resolve
+from dslog.capture.numpy.view import is_view, lineage_of_view
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
-from dslog.compress.encoder import compress
 from dslog.errors import CaptureError
-from dslog.types import I64, Array, Shape
+from dslog.types import Array
 
 if TYPE_CHECKING:
     _Ndarray = np.ndarray[Any, Any]
@@ -80,8 +79,10 @@ class Memory:
         "__weakref__",
         "_cells",
         "_first",
+        "_lent",
         "_made",
         "_recorder",
+        "_seen",
         "_writes",
         "keep",
         "node",
@@ -103,6 +104,8 @@ class Memory:
         self._writes: list[Write] = []
         self._cells: dict[int, Source | None] = {}  # written after those
         self._recorder: Recorder | None = None  # of the waiting writes
+        self._lent: list[weakref.ref[Loan] | None] = []  # None where the end can't be seen
+        self._seen: Array | None = None  # what the memory held while it is lent
 
     @property
     def waiting(self) -> bool:
@@ -117,12 +120,16 @@ class Memory:
             self.settle()
             self._begin()
         self._writes.append(write)
+        if self._seen is not None:
+            self._seen[...] = self.root
 
     def write_cell(self, position: int, source: Source | None) -> None:
         """Take note that one cell of the root was overwritten."""
         if not self._cells or CURRENT.get():
             self._begin()
         self._cells[position] = source
+        if self._seen is not None:
+            self._seen.reshape(-1)[position] = self.root.flat[position]
 
     def read_cell(self, position: int) -> Source | None:
         """Return where one cell of the root comes from."""
@@ -158,7 +165,45 @@ class Memory:
         """Go on with a version that an operation has written as a whole."""
         self._tell_scope()
         self._writes, self._cells = [], {}
+        if self._seen is not None:
+            self._seen[...] = self.root
         self._go_on(node)
+
+    def mark(self) -> tuple[Any, ...]:
+        """Return what brings the memory's versions back to where they are now."""
+        return self.node, self.version, self._first, self._made
+
+    def reset(self, mark: tuple[Any, ...]) -> None:
+        """Forget the versions since a mark; the values are somebody else's business."""
+        self.node, self.version, self._first, self._made = mark
+        self._writes, self._cells, self._lent, self._seen = [], {}, [], None
+
+    # what others may write
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether somebody else may have written since :meth:`watch` looked."""
+        return bool(self._lent)
+
+    def lend(self, view: Array) -> Array:
+        """Return a view for somebody who may write into it, now or as long as they hold it."""
+        if not view.flags.writeable:
+            return view
+        loan = Loan(view)
+        given = loan.given()
+        self._lent.append(None if given is None else weakref.ref(loan))
+        if self._seen is None:
+            self._seen = self.root.copy("C")
+        return view if given is None else given
+
+    def watch(self) -> None:
+        """Take note of cells that somebody else wrote: where they come from is not known."""
+        self._lent = [loan for loan in self._lent if loan is None or loan() is not None]
+        seen = self._seen
+        if seen is not None and (written := differing(seen, self.root)).any():
+            self.write(Write(np.flatnonzero(written), ()))
+        if not self._lent:
+            self._seen = None
 
     def _begin(self) -> None:
         """Let writes of another scope, made before, be a version of their own."""
@@ -197,6 +242,18 @@ class Memory:
             scope.written(self)
 
 
+@dataclass(slots=True)
+class Latent:
+    """Memory that a program got from numpy and nothing tracked is in: it has a place once it has.
+
+    ``made`` is how it was made: "zeros".
+    """
+
+    root: Array
+    made: str
+    memory: Memory | None = None
+
+
 @dataclass(slots=True, eq=False)
 class State:
     """A tracked array's place in the lineage graph.
@@ -204,7 +261,7 @@ class State:
     ``plain`` is its memory as an ordinary ndarray: numpy computes with that. ``node`` is a view's,
     of version ``seen`` of the memory; a root's is its memory's. ``steps`` is how positions of a
     view become positions of the root: one to add, and one per axis to multiply with; None where
-    that is not known yet, () where there is no such formula.
+    that is not known yet, () where there is no such formula. Without memory it may be latent.
     """
 
     plain: Array
@@ -212,6 +269,7 @@ class State:
     node: Node | None = None
     seen: int = 0
     steps: tuple[int, ...] | None = None
+    latent: Latent | None = None
 
 
 class Tracked(_Ndarray):
@@ -223,7 +281,11 @@ class Tracked(_Ndarray):
 
     __slots__ = ("__weakref__", "tracking")
     tracking: State
-    scalar: ClassVar[Callable[[Any, Source, StoreRecorder], Any]]
+
+    @staticmethod
+    def scalar(plain: Any, source: Source | None, home: StoreRecorder) -> Any:
+        """Return one of its values as a tracked number; a number from nothing is plain."""
+        raise NotImplementedError
 
 
 class TrackedScalar:
@@ -233,6 +295,14 @@ class TrackedScalar:
     plain: Any
     source: Source
     home: StoreRecorder
+
+    def as_array(self) -> Any:
+        """Return a tracked array of no axes with the number in it."""
+        raise NotImplementedError
+
+    def as_python(self) -> Any:
+        """Return the number as Python's own, tracked."""
+        raise NotImplementedError
 
 
 T = TypeVar("T", bound=Tracked)
@@ -276,13 +346,48 @@ def wrap_scalar(kind: type[Tracked], plain: Any, node: Node, home: StoreRecorder
     if isinstance(scalar, TrackedScalar):
         home.see(scalar)
         _tell_scope(scalar, home)
+    else:
+        home.leak("item", [node])  # text, say
     return scalar
 
 
 def memory_of(array: Tracked) -> Memory | None:
     """Return the memory of an array, or None when it is not tracked, or not any more."""
-    memory = array.tracking.memory
-    return None if memory is None or memory.recorder.closed else memory
+    state = array.tracking
+    memory = state.memory
+    if memory is None:
+        if state.latent is None or state.latent.memory is None:
+            return None
+        memory = state.memory = state.latent.memory
+        state.seen = -1
+    if memory.recorder.closed:
+        return None
+    if memory.is_lent:
+        memory.watch()
+    return memory
+
+
+def wrap_latent(kind: type[T], plain: Array, latent: Latent) -> T:
+    """Make an array that is tracked once something tracked is written into its memory."""
+    return wrap(kind, State(plain, None, latent=latent))
+
+
+def memory_to_write(array: Tracked, home: StoreRecorder | None) -> Memory | None:
+    """Return the memory that tracked values of a store are about to be written into.
+
+    None when it can't be tracked.
+    """
+    memory = memory_of(array)
+    latent = array.tracking.latent
+    if memory is not None or latent is None or latent.memory is not None or home is None:
+        return memory
+    recorder = recorder_of(home)
+    node = recorder.node(latent.root.shape, latent.made, latent.made)
+    recorder.record(Step(latent.made, [], [node], ((),), {}))
+    latent.memory = Memory(latent.root, node, home)
+    home.see(array)
+    _tell_scope(array, home)
+    return memory_of(array)
 
 
 def is_tracked(value: object) -> bool:
@@ -301,8 +406,8 @@ def home_of(value: Tracked | TrackedScalar) -> StoreRecorder | None:
 def settled_node(array: Tracked) -> Node | None:
     """Return the node of what an array holds now, if that is known without recording anything."""
     state = array.tracking
-    memory = state.memory
-    if memory is None or memory.waiting or memory.recorder.closed:
+    memory = memory_of(array)
+    if memory is None or memory.waiting:
         return None
     if state.plain is memory.root:
         return memory.node
@@ -396,11 +501,40 @@ def way_out(function: F) -> F:
     return function
 
 
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Values that left while somebody looked."""
+
+    way: str
+    values: tuple[Any, ...]
+    loses: bool
+
+
+_SEEN: ContextVar[list[Leaving] | None] = ContextVar("SEEN", default=None)
+
+
+@contextmanager
+def seen_leaving() -> Iterator[list[Leaving]]:
+    """Give the values that leave, instead of taking note: what they go into is seen."""
+    found: list[Leaving] = []
+    token = _SEEN.set(found)
+    try:
+        yield found
+    finally:
+        _SEEN.reset(token)
+
+
 @way_out
 def leak(way: str, *values: Any, loses: bool = True) -> None:
     """Take note that values leave tracking."""
+    known = tuple([value for value in tracked_in(values) if home_of(value) is not None])
+    seen = _SEEN.get()
+    if seen is not None or not known:
+        if seen is not None and known:
+            seen.append(Leaving(way, known, loses))
+        return
     nodes: dict[StoreRecorder, dict[Node, None]] = {}
-    for value in tracked_in(values):
+    for value in known:
         home = home_of(value)
         if home is not None:
             nodes.setdefault(home, {}).update(dict.fromkeys(nodes_behind(value)))
@@ -408,7 +542,7 @@ def leak(way: str, *values: Any, loses: bool = True) -> None:
         home.leak(way, found, loses=loses)
 
 
-HOOKS.add(StoreRecorder.leak.__code__)
+HOOKS.update((StoreRecorder.leak.__code__, wrap_scalar.__code__))
 
 
 @way_out
@@ -416,6 +550,14 @@ def take(value: Tracked | TrackedScalar, way: str) -> Any:
     """Return the values of an array or scalar to somebody who goes on without lineage."""
     leak(way, value)
     return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
+
+
+@way_out
+def lend(array: Tracked, way: str) -> Array:
+    """Return the memory of an array to somebody who goes on without lineage, and may write."""
+    leak(way, array)
+    memory, plain = memory_of(array), plain_of(array)
+    return plain if memory is None else memory.lend(plain)
 
 
 @way_out
@@ -441,9 +583,9 @@ def tracked_in(values: Any) -> Iterator[Tracked | TrackedScalar]:
     for value in values:
         if isinstance(value, (Tracked, TrackedScalar)):
             yield value
-        elif type(value) in (list, tuple):
+        elif isinstance(value, (list, tuple)):
             yield from tracked_in(value)
-        elif type(value) is dict:
+        elif isinstance(value, dict):
             yield from tracked_in(value.values())
 
 
@@ -462,9 +604,10 @@ class Inputs:
     at arrays, so a scalar is there as an array of no axes.
     """
 
-    __slots__ = ("_scalars", "arrays", "nodes", "plains", "recorder")
+    __slots__ = ("_scalars", "arrays", "latents", "nodes", "plains", "recorder")
 
     def __init__(self) -> None:
+        self.latents: list[Tracked] = []  # which are no inputs: nothing tracked is in them
         self.arrays: list[Tracked | TrackedScalar] = []
         self.plains: list[Array] = []
         self.nodes: list[Node] = []
@@ -510,10 +653,19 @@ class Inputs:
         return any(node.keep for node in self.nodes)
 
     def array_of(self, plain: Array) -> Tracked | None:
-        """Return the input whose values these are."""
+        """Return the input whose values these are; a view of a latent one is latent."""
         for array, own in zip(self.arrays, self.plains, strict=True):
             if own is plain and isinstance(array, Tracked):
                 return array
+        return self._latent_of(plain) if self.latents else None
+
+    def _latent_of(self, plain: Array) -> Tracked | None:
+        for array in self.latents:
+            own, latent = plain_of(array), array.tracking.latent
+            if own is plain:
+                return array
+            if latent is not None and is_view(plain, own):
+                return wrap_latent(type(array), plain, latent)
         return None
 
     def memory_under(self, view: Array) -> Memory | None:
@@ -533,6 +685,8 @@ class Inputs:
             return plain
         memory = memory_of(array)
         if memory is None:
+            if array.tracking.latent is not None:
+                self.latents.append(array)
             return plain
         self._join(memory.recorder, array)
         node = node_of(array)
@@ -560,127 +714,3 @@ class Inputs:
                 f"both in one store, or give dslog.plain(x) for the one that needs no lineage"
             )
         self.recorder = recorder
-
-
-# what is written
-
-
-def write_view(memory: Memory, view: Array, source: Node | None) -> None:
-    """Take note that a view of the memory holds values of a source, broadcast to its shape."""
-    if not view.size:
-        return
-    placement = place(view, memory.root) if view.itemsize == memory.root.itemsize else None
-    region = None if placement is None else slab(placement)
-    if placement is not None and region is not None:
-        sources = ((source, assigned(placement, source.shape)),) if source else ()
-        memory.write(Write(region, sources))
-        return
-    found = touches(view, memory.root)
-    if found is not None:
-        spread = _spread(source, view)
-        partial = view.itemsize % memory.root.itemsize != 0
-        parts = [(source, found[1], spread[found[0]])] if source else []
-        write_cells(memory, found[1], parts, partial=partial)
-
-
-Part = tuple[Node, I64, I64]
-"""A source, cells of the root at C-order positions, and the source's cells that each comes from."""
-
-
-def write_cells(memory: Memory, cells: I64, parts: Sequence[Part], *, partial: bool = False) -> None:
-    """Take note that cells at C-order positions of the root hold cells of some sources.
-
-    Positions may repeat: a cell then comes from several cells.
-    """
-    shape = memory.root.shape
-    sources = tuple(
-        (source, compress(pairs_of_cells(outs, shape, ins, source.shape), shape, source.shape))
-        for source, outs, ins in parts
-    )
-    memory.write(Write(np.unique(cells), sources, partial))
-
-
-Origin = tuple[Node, I64]
-"""A source, and by the number of an item the C-order position of the cell it comes from."""
-
-
-def set_item(
-    memory: Memory,
-    plain: Array,
-    key: Any,
-    value: Any,
-    source: Node | None,
-    picks: Sequence[Origin] = (),
-) -> None:
-    """Assign ``plain[key] = value`` and take note of it; ``plain`` looks at the memory.
-
-    ``picks`` are sources of the key's numbers, by the C-order position of the item.
-    """
-    if _has_field(key):
-        plain[key] = value
-        _write_fields(memory, plain, source)
-        return
-    region = plain[open_key(key)]
-    if is_view(region, plain) and not picks:
-        plain[key] = value
-        write_view(memory, region, source)
-        return
-    codes = np.zeros(plain.shape, np.int64)
-    codes[key] = _ramp(region.shape) + 1
-    origins = list(picks)
-    if source is not None:
-        origins.append((source, _spread(source, region)))
-    plain[key] = value
-    write_codes(memory, plain, codes, origins)
-
-
-def write_codes(memory: Memory, plain: Array, codes: I64, origins: Sequence[Origin]) -> None:
-    """Take note of cells of a view that hold an item: its number + 1, or 0 where there is none."""
-    flat = codes.reshape(-1)
-    found = touches(plain, memory.root)
-    if not flat.any() or found is None:
-        return
-    partial = plain.itemsize % memory.root.itemsize != 0
-    hit = flat[found[0]] > 0
-    cells, items = found[1][hit], flat[found[0][hit]] - 1
-    parts = [(source, cells, positions[items]) for source, positions in origins]
-    write_cells(memory, cells, parts, partial=partial)
-
-
-def all_cells(source: Node | None) -> list[Origin]:
-    """Say that the items are the cells of a source."""
-    return [] if source is None else [(source, _ramp(source.shape).reshape(-1))]
-
-
-def _write_fields(memory: Memory, plain: Array, source: Node | None) -> None:
-    """Take note of fields of every cell of a view; what the cells held still contributes."""
-    found = touches(plain, memory.root)
-    if found is None:
-        return
-    spread = _spread(source, plain)
-    parts = [(source, found[1], spread[found[0]])] if source else []
-    write_cells(memory, found[1], parts, partial=True)
-
-
-def _has_field(key: Any) -> bool:
-    return isinstance(key, str) or (
-        isinstance(key, list) and len(key) > 0 and all(isinstance(name, str) for name in key)
-    )
-
-
-def _trim(array: Array, ndim: int) -> Array:
-    """Drop leading axes of one cell, which assignment allows the values to have too many of."""
-    while array.ndim > ndim:
-        array = array[0]
-    return array
-
-
-def _ramp(shape: Shape) -> I64:
-    """C-order positions."""
-    return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
-
-
-def _spread(source: Node | None, view: Array) -> I64:
-    """Per cell of a view, in C order, the position of the source's cell that is assigned to it."""
-    ramp = _ramp(source.shape if source else ())
-    return np.broadcast_to(_trim(ramp, view.ndim), view.shape).reshape(-1)

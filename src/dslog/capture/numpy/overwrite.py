@@ -6,23 +6,29 @@ positions otherwise.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dslog.algebra.affine import point
+from dslog.algebra.positions import pairs_of_cells
 from dslog.algebra.restrict import restrict, union
-from dslog.capture.numpy.view import Placement
+from dslog.capture.numpy.index import open_key
+from dslog.capture.numpy.view import Placement, is_view, place, touches
 from dslog.capture.recorder import Node
 from dslog.cells.boxes import unpaint
 from dslog.cells.overlap import subtract
-from dslog.compress.encoder import encode_table
+from dslog.compress.encoder import compress, encode_table
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Fold, Interval, Row, Table
-from dslog.types import I64, Mask, Shape
+from dslog.types import I64, Array, Mask, Shape
+
+if TYPE_CHECKING:
+    from dslog.capture.numpy.memory import Memory
 
 Region = tuple[slice, ...] | I64
 
@@ -43,7 +49,7 @@ class Write:
 def slab(placement: Placement) -> tuple[slice, ...] | None:
     """Return the cells of a view as slices of its parent, if they are that."""
     step = placement.step
-    if math.prod(placement.shape) == 1:
+    if prod(placement.shape) == 1:
         return tuple(slice(start, start + 1) for start in placement.start)
     if (np.count_nonzero(step, axis=0) > 1).any() or (np.count_nonzero(step, axis=1) > 1).any():
         return None
@@ -61,7 +67,7 @@ def slab(placement: Placement) -> tuple[slice, ...] | None:
 
 def assigned(placement: Placement, value_shape: Shape) -> Lineage:
     """Return the lineage of an array from values that were assigned, broadcast, to a view of it."""
-    if math.prod(placement.shape) == 1:
+    if prod(placement.shape) == 1:
         return point(placement.parent, value_shape, placement.start, (0,) * len(value_shape))
     follows = _broadcast_axes(placement.shape, value_shape)
     step = placement.step.copy()
@@ -98,14 +104,14 @@ def _ranges(
     """One row over the axes that are constant or a range."""
     ends: list[Interval] = []
     starts, refs = [0] * len(ins), [-1] * len(ins)
-    for place, i in enumerate(outs):
+    for at, i in enumerate(outs):
         start = placement.start[i]
         moving = np.flatnonzero(step[i])
         size = placement.shape[moving[0]] if len(moving) else 1
         ends.append((start, start + size - 1))
         axis = follows[moving[0]] if len(moving) else None
         if axis is not None:
-            starts[ins.index(axis)], refs[ins.index(axis)] = -start, place
+            starts[ins.index(axis)], refs[ins.index(axis)] = -start, at
     row = Row(tuple(ends), tuple((lo, lo) for lo in starts), tuple(refs))
     return Factor(tuple(outs), tuple(ins), Table.of_rows(len(outs), len(ins), [row]))
 
@@ -184,7 +190,7 @@ def resolve(
     writes: Sequence[Write], shape: Shape
 ) -> tuple[Lineage | None, list[tuple[Node, Lineage]]]:
     """Return what is left of the old array after some writes, and what came from each source."""
-    if not math.prod(shape):
+    if not prod(shape):
         return None, []
     if len(writes) == 1 and not writes[0].partial:
         return kept(shape, writes[0].region), _sources(writes)
@@ -223,3 +229,129 @@ def _sources(writes: Sequence[Write]) -> list[tuple[Node, Lineage]]:
         for source, lineage in write.sources:
             found.setdefault(source, []).append(lineage)
     return [(source, union(*lineages)) for source, lineages in found.items()]
+
+
+# what is written
+
+
+def write_view(memory: Memory, view: Array, source: Node | None) -> None:
+    """Take note that a view of the memory holds values of a source, broadcast to its shape."""
+    if not view.size:
+        return
+    placement = place(view, memory.root) if view.itemsize == memory.root.itemsize else None
+    region = None if placement is None else slab(placement)
+    if placement is not None and region is not None:
+        sources = ((source, assigned(placement, source.shape)),) if source else ()
+        memory.write(Write(region, sources))
+        return
+    found = touches(view, memory.root)
+    if found is not None:
+        spread = _spread(source, view)
+        partial = view.itemsize % memory.root.itemsize != 0
+        parts = [(source, found[1], spread[found[0]])] if source else []
+        write_cells(memory, found[1], parts, partial=partial)
+
+
+Part = tuple[Node, I64, I64]
+"""A source, cells of the root at C-order positions, and the source's cells that each comes from."""
+
+
+def write_cells(
+    memory: Memory, cells: I64, parts: Sequence[Part], *, partial: bool = False
+) -> None:
+    """Take note that cells at C-order positions of the root hold cells of some sources.
+
+    Positions may repeat: a cell then comes from several cells.
+    """
+    shape = memory.root.shape
+    sources = tuple(
+        (source, compress(pairs_of_cells(outs, shape, ins, source.shape), shape, source.shape))
+        for source, outs, ins in parts
+    )
+    memory.write(Write(np.unique(cells), sources, partial))
+
+
+Origin = tuple[Node, I64]
+"""A source, and by the number of an item the C-order position of the cell it comes from."""
+
+
+def set_item(
+    memory: Memory,
+    plain: Array,
+    key: Any,
+    value: Any,
+    source: Node | None,
+    picks: Sequence[Origin] = (),
+) -> None:
+    """Assign ``plain[key] = value`` and take note of it; ``plain`` looks at the memory.
+
+    ``picks`` are sources of the key's numbers, by the C-order position of the item.
+    """
+    if _has_field(key):
+        plain[key] = value
+        _write_fields(memory, plain, source)
+        return
+    region = plain[open_key(key)]
+    if is_view(region, plain) and not picks:
+        plain[key] = value
+        write_view(memory, region, source)
+        return
+    codes = np.zeros(plain.shape, np.int64)
+    codes[key] = _ramp(region.shape) + 1
+    origins = list(picks)
+    if source is not None:
+        origins.append((source, _spread(source, region)))
+    plain[key] = value
+    write_codes(memory, plain, codes, origins)
+
+
+def write_codes(memory: Memory, plain: Array, codes: I64, origins: Sequence[Origin]) -> None:
+    """Take note of cells of a view that hold an item: its number + 1, or 0 where there is none."""
+    flat = codes.reshape(-1)
+    found = touches(plain, memory.root)
+    if not flat.any() or found is None:
+        return
+    partial = plain.itemsize % memory.root.itemsize != 0
+    hit = flat[found[0]] > 0
+    cells, items = found[1][hit], flat[found[0][hit]] - 1
+    parts = [(source, cells, positions[items]) for source, positions in origins]
+    write_cells(memory, cells, parts, partial=partial)
+
+
+def all_cells(source: Node | None) -> list[Origin]:
+    """Say that the items are the cells of a source."""
+    return [] if source is None else [(source, _ramp(source.shape).reshape(-1))]
+
+
+def _write_fields(memory: Memory, plain: Array, source: Node | None) -> None:
+    """Take note of fields of every cell of a view; what the cells held still contributes."""
+    found = touches(plain, memory.root)
+    if found is None:
+        return
+    spread = _spread(source, plain)
+    parts = [(source, found[1], spread[found[0]])] if source else []
+    write_cells(memory, found[1], parts, partial=True)
+
+
+def _has_field(key: Any) -> bool:
+    return isinstance(key, str) or (
+        isinstance(key, list) and len(key) > 0 and all(isinstance(name, str) for name in key)
+    )
+
+
+def _trim(array: Array, ndim: int) -> Array:
+    """Drop leading axes of one cell, which assignment allows the values to have too many of."""
+    while array.ndim > ndim:
+        array = array[0]
+    return array
+
+
+def _ramp(shape: Shape) -> I64:
+    """C-order positions."""
+    return np.arange(prod(shape), dtype=np.int64).reshape(shape)
+
+
+def _spread(source: Node | None, view: Array) -> I64:
+    """Per cell of a view, in C order, the position of the source's cell that is assigned to it."""
+    ramp = _ramp(source.shape if source else ())
+    return np.broadcast_to(_trim(ramp, view.ndim), view.shape).reshape(-1)

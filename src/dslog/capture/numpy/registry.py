@@ -1,23 +1,43 @@
-"""Which rules know which numpy function.
+"""Rules for the lineage of numpy's functions, and how the one for a finished call is found.
 
 Rules are registered by the dotted name of what they are for, and found by the function object. A
 rule for all ufuncs, or one method of all ufuncs, is registered as ``numpy.ufunc.__call__``,
 ``numpy.ufunc.reduce`` and so on; a rule for one ufunc goes before it.
 
-The kinds are tried in the order of ``KINDS``; a rule that returns None leaves the call to the next.
+A call's lineage is found by the first that knows it:
+
+1. a result that is a view of an input: its memory says which cells it shows;
+2. the registered rules, in the order of ``KINDS``;
+3. following each cell through the function, for small arrays (``trace``);
+4. every output cell from every input cell, labelled as not exact.
+
+A rule that returns None leaves the call to the next. One that fails must not stop the user's
+program, so it costs a warning and exactness, no more.
+
+What is found for a large call is remembered: the same call on the same versions of the same arrays
+has the same lineage. Nothing here is predicted: an answer that is not certain is not given.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dslog.algebra.product import all_to_all
 from dslog.capture.capture_cost import CaptureCost
-from dslog.capture.numpy.call import Rule
+from dslog.capture.numpy.call import Call, Lineages, Rule, describe, form_of
+from dslog.capture.numpy.trace import trace
+from dslog.capture.numpy.view import is_view, lineage_of_view
+from dslog.capture.recorder import Node, StoreRecorder
+from dslog.lineage.lineage import Lineage
+from dslog.store.hooks import Answer
 
 Kind = Literal["rule", "index-run", "value", "trace", "superset"]
 KINDS: tuple[Kind, ...] = ("rule", "index-run", "value", "trace", "superset")
@@ -50,7 +70,7 @@ class Registry:
 
     def add(self, name: str, kind: Kind, rule: Rule, note: str = "") -> None:
         """Register a rule; a name that is not installed is passed over."""
-        target = resolve(name)
+        target = function_named(name)
         if target is not None:
             self.attach(target, name, kind, rule, note)
 
@@ -99,10 +119,10 @@ def family(func: Callable[..., Any]) -> object:
     return None
 
 
-def resolve(name: str) -> Any:
+def function_named(name: str) -> Any:
     """Return what a dotted name means, or None where the installed library lacks it.
 
-    >>> resolve("numpy.linalg.svd") is np.linalg.svd, resolve("numpy.no_such_function")
+    >>> function_named("numpy.linalg.svd") == np.linalg.svd, function_named("numpy.no_such")
     (True, None)
     """
     parts = name.split(".")
@@ -115,8 +135,150 @@ def resolve(name: str) -> Any:
             except ImportError:
                 return None
         found = inner
-    return found
+    return getattr(found, "stands_for", found)
 
 
 REGISTRY = Registry()
 rule = REGISTRY.rule
+
+
+Remembered = OrderedDict[tuple[Any, ...], Lineages]
+_REMEMBERED: WeakKeyDictionary[StoreRecorder, Remembered] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A call's lineage, its arguments as they are kept, and what stood in for looking.
+
+    Of a call that was found ``by_shape``, others of the same form have the same.
+    """
+
+    lineages: Lineages
+    args: dict[str, object]
+    by_shape: bool = False
+    answer: Answer | None = None
+
+
+def find(
+    call: Call, nodes: Sequence[Node], recorder: StoreRecorder, *, written: bool = False
+) -> Found:
+    """Return a call's lineage: found by its rules, or remembered from the same call."""
+    args = describe(call)
+    if not nodes:
+        return Found(((),) * len(call.outputs), args)
+    costs = CaptureCost.current()
+    large = max(array.size for array in (*call.inputs, *call.outputs)) >= costs.reuse_cells
+    form = form_of(call.func, call.args, call.kwargs, call.inputs) if large else None
+    if written or form is None:
+        lineages, kind = resolve(call, written=written)
+        return Found(lineages, args, by_shape=kind in ("rule", "index-run"))
+    remembered, versions = _REMEMBERED.setdefault(recorder, OrderedDict()), (form, *nodes)
+    if versions in remembered:
+        remembered.move_to_end(versions)
+        lineages = remembered[versions]
+        flat = tuple(lineage for row in lineages for lineage in row)
+        return Found(lineages, args, answer=Answer("base_sig", flat))
+    lineages, kind = resolve(call)
+    by_shape = kind in ("rule", "index-run")
+    if not by_shape:
+        rows = sum(one.num_rows for row in lineages for one in row if one is not None)
+        if rows <= costs.reuse_rows:
+            remembered[versions] = lineages
+        while len(remembered) > costs.reuse_calls:
+            remembered.popitem(last=False)
+    return Found(lineages, args, by_shape)
+
+
+class CaptureWarning(UserWarning):
+    """The lineage of a call is a superset because a rule failed: a bug worth a report."""
+
+
+def find_lineages(call: Call) -> Lineages:
+    """Return the lineage of every output from every input."""
+    return resolve(call)[0]
+
+
+def resolve(call: Call, *, written: bool = False) -> tuple[Lineages, Kind]:
+    """Return the lineage of every output from every input, and the kind of rule that found it.
+
+    ``written`` says that the outputs were given with ``out``: they may be inputs, but no views.
+    """
+    known = by_rule(call, written=written)
+    if known is not None:
+        return known
+    traced = _try(trace, call)
+    return (superset(call), "superset") if traced is None else (traced, "trace")
+
+
+def by_rule(call: Call, *, written: bool = False) -> tuple[Lineages, Kind] | None:
+    """Return the lineage that a call's results show, or a rule knows."""
+    views = None if written else _views(call)
+    if views is not None:
+        return views
+    for entry in REGISTRY.find(call.func):
+        found = _try(entry.rule, call)
+        if found is not None:
+            return found, entry.kind
+    return None
+
+
+def superset(call: Call) -> Lineages:
+    """Say that every output cell may come from every input cell."""
+    return tuple(
+        tuple(all_to_all(output.shape, array.shape, exact=False) for array in call.inputs)
+        for output in call.outputs
+    )
+
+
+def _views(call: Call) -> tuple[Lineages, Kind] | None:
+    """The lineage of a call all of whose outputs look at inputs.
+
+    Where two inputs share memory either is right, but not for other calls of the same form: that
+    is found by the addresses, which are no more than values.
+    """
+    rows = []
+    kind: Kind = "rule"
+    for output in call.outputs:
+        row: list[Lineage | None] = [None] * len(call.inputs)
+        if output.base is None:
+            return None
+        places = [k for k, array in enumerate(call.inputs) if is_view(output, array)]
+        if len(places) > 1:
+            kind = "value"
+        for place in places:
+            row[place] = lineage_of_view(output, call.inputs[place])
+            if row[place] is not None:
+                break
+        else:
+            return None
+        rows.append(tuple(row))
+    return tuple(rows), kind
+
+
+def _try(rule: Rule, call: Call) -> Lineages | None:
+    try:
+        found = rule(call)
+        return found if found is None or _fits(found, call) else None
+    except Exception as error:  # noqa: BLE001 (whatever it is, the user's program goes on)
+        _warn(call, f"{type(error).__name__}: {error}")
+        return None
+
+
+def _fits(found: Lineages, call: Call) -> bool:
+    """Whether lineage is between arrays of the call's shapes."""
+    good = len(found) == len(call.outputs) and all(
+        len(row) == len(call.inputs)
+        and all(
+            lineage is None
+            or (lineage.out_shape == output.shape and lineage.in_shape == array.shape)
+            for lineage, array in zip(row, call.inputs, strict=True)
+        )
+        for row, output in zip(found, call.outputs, strict=True)
+    )
+    if not good:
+        _warn(call, "its shapes are wrong")
+    return good
+
+
+def _warn(call: Call, why: str) -> None:
+    warnings.warn(f"a rule for {call.name} failed ({why})", CaptureWarning, stacklevel=2)

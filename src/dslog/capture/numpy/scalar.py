@@ -13,12 +13,12 @@ import json
 import math
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dslog.algebra.product import identity
-from dslog.capture.numpy.cell_source import FromCell, Source, joined
+from dslog.capture.numpy.cell_source import FromCell, Source, computed
 from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
@@ -34,13 +34,13 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.recorder import Step, StoreRecorder
 
-if TYPE_CHECKING:
-    from dslog.capture.numpy.array import TrackedArray
-
 _PLAIN = frozenset(
     {int, float, complex, bool, np.bool_, np.datetime64, np.timedelta64}
     | {np.dtype(code).type for code in "bBhHiIlLqQefdgFDG"}
 )
+_TELLS = frozenset(
+    {"dtype", "shape", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "device"}
+)  # of what a number is, not which
 _CLASSES: dict[type, type[Scalar]] = {}
 
 
@@ -78,20 +78,17 @@ def _plain(value: Any) -> Any:
 def _computed(name: str, function: Callable[..., Any]) -> Any:
     """Make a method that computes with the numbers: the result is from all of them."""
 
+    @way_out
     def method(self: Scalar, *others: Any) -> Any:
-        if not others:
-            return make(function(self.plain), self.source, self.home)
-        other = others[0]
-        if isinstance(other, TrackedScalar):
-            source = joined(name, (self.source, other.source))
-            return make(function(self.plain, other.plain, *map(_plain, others[1:])), source, self.home)
-        if type(other) in _PLAIN or other is None:
-            return make(function(self.plain, *others), self.source, self.home)
-        if isinstance(other, Tracked):
-            return NotImplemented if name != "pow" or len(others) == 1 else None
-        if _is_array_like(other):
+        if others and isinstance(others[0], Tracked):
+            return NotImplemented
+        if others and _is_repeated(function, others[0]):
+            return function(take(self, "repeat"), others[0])
+        if others and _is_array_like(others[0]):
             return function(self.as_array(), *others)
-        return make(function(self.plain, *others), self.source, self.home)
+        sources = [self.source, *(other.source for other in others if _is_tracked(other))]
+        source = computed(name, sources)
+        return make(function(self.plain, *map(_plain, others)), source, self.home)
 
     return method
 
@@ -99,12 +96,26 @@ def _computed(name: str, function: Callable[..., Any]) -> Any:
 def _reflected(name: str, function: Callable[..., Any]) -> Any:
     """Make the method of an operator with the scalar on its right."""
 
+    @way_out
     def method(self: Scalar, other: Any) -> Any:
+        if _is_repeated(function, other):
+            return function(other, take(self, "repeat"))
         if _is_array_like(other):
             return function(other, self.as_array())
-        return make(function(_plain(other), self.plain), self.source, self.home)
+        sources = [other.source if _is_tracked(other) else None, self.source]
+        source = computed(name, sources)
+        return make(function(_plain(other), self.plain), source, self.home)
 
     return method
+
+
+def _is_tracked(value: Any) -> bool:
+    return isinstance(value, TrackedScalar)
+
+
+def _is_repeated(function: Callable[..., Any], value: Any) -> bool:
+    """Whether an operator repeats a list, or text: a product with an integer."""
+    return function is operator.mul and type(value) in (list, tuple, str, bytes)
 
 
 def _is_array_like(value: Any) -> bool:
@@ -162,10 +173,15 @@ class Scalar(TrackedScalar):
 
     # as numpy's
 
-    def as_array(self) -> TrackedArray:
+    def as_array(self) -> Any:
         """Return a tracked array of no axes with the number in it."""
         plain = np.array(self.plain)
         return wrap_root(_array_class(), plain, Memory(plain, scalar_node(self), self.home))
+
+    def as_python(self) -> Any:
+        """Return the number as Python's own, tracked."""
+        plain = self.plain.item() if isinstance(self.plain, np.generic) else self.plain
+        return make(plain, self.source, self.home)
 
     @way_out
     def _follow(
@@ -176,7 +192,7 @@ class Scalar(TrackedScalar):
         if isinstance(result, np.ndarray):
             return getattr(self.as_array(), way)(*args, **kwargs)
         others = [v for v in tracked_in((*args, *kwargs.values())) if isinstance(v, TrackedScalar)]
-        source = joined(way, (self.source, *(other.source for other in others)))
+        source = computed(way, (self.source, *(other.source for other in others)))
         made = make(result, source, self.home)
         if made is result and result is not None and not isinstance(result, (str, type)):
             leak(way, self, *others)
@@ -194,7 +210,7 @@ class Scalar(TrackedScalar):
                 else:
                     break
             else:
-                return make(ufunc(*plains), joined(ufunc.__name__, sources), self.home)
+                return make(ufunc(*plains), computed(ufunc.__name__, sources), self.home)
         return _array_class().__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -206,11 +222,17 @@ class Scalar(TrackedScalar):
         self.plain[key]  # numpy's error, if there is one
         return self.as_array()[key]
 
+    @way_out
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.plain, name)
-        if callable(value) and not name.startswith("__"):
+        if name.startswith("__") or name in _TELLS:
+            return value
+        if callable(value):
             return _Method(self, name, value)
-        return value
+        made = make(value, self.source, self.home)
+        if made is value:
+            leak(name, self)
+        return made
 
     real = property(lambda self: make(self.plain.real, self.source, self.home))
     imag = property(lambda self: make(self.plain.imag, self.source, self.home))
@@ -267,7 +289,7 @@ class Scalar(TrackedScalar):
 
     @way_out
     def __hash__(self) -> int:
-        return hash(decide(self, "hash"))
+        return hash(take(self, "hash"))
 
     # to look at
 
@@ -298,22 +320,24 @@ class _Method:
 
 
 for _name in (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift",
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift",
 ):  # fmt: skip
     _function = getattr(operator, f"__{_name}__")
     setattr(Scalar, f"__{_name}__", _computed(_name, _function))
     setattr(Scalar, f"__r{_name}__", _reflected(_name, _function))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
     setattr(Scalar, f"__{_name}__", _computed(_name, getattr(operator, f"__{_name}__")))
-for _name, _function in {
+_ROUNDS: dict[str, Callable[..., Any]] = {
     "divmod": divmod, "round": round, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
-}.items():  # fmt: skip
+}  # fmt: skip
+for _name, _function in _ROUNDS.items():
     setattr(Scalar, f"__{_name}__", _computed(_name, _function))
 setattr(Scalar, "__rdivmod__", _reflected("divmod", divmod))  # noqa: B010
 setattr(Scalar, "__pow__", _computed("pow", pow))  # noqa: B010
+setattr(Scalar, "__rpow__", _reflected("pow", pow))  # noqa: B010
 
 
-def _array_class() -> type[TrackedArray]:
+def _array_class() -> Any:
     from dslog.capture.numpy.array import TrackedArray  # noqa: PLC0415 (each knows the other)
 
     return TrackedArray

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -158,7 +159,7 @@ def positions(view: Array, parent: Array, shift: int = 0) -> I64 | None:
         stride, size = parent.strides[axis], parent.shape[axis]
         index = offsets // abs(stride)
         offsets -= index * abs(stride)
-        weight = math.prod(parent.shape[axis + 1 :])
+        weight = prod(parent.shape[axis + 1 :])
         result += (index if stride > 0 else size - 1 - index) * weight
     return result
 

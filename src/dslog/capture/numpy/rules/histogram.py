@@ -205,6 +205,6 @@ def _given(call: Call, count: int) -> list[Any]:
     bins = call.argument("bins", 10)
     if not isinstance(bins, (list, tuple, np.ndarray)):
         return [bins] * count
-    if call.func is np.histogram2d and len(bins) not in (1, 2):
+    if call.func == np.histogram2d and len(bins) not in (1, 2):
         return [bins] * count
     return list(bins)

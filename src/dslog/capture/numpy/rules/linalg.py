@@ -325,7 +325,7 @@ def one_triangle(call: Call) -> Lineages | None:
     inputs = _triangle([], [rows, columns], n, upper=upper)
     outputs = []
     for out in call.outputs:
-        factor = call.func is np.linalg.cholesky
+        factor = call.func == np.linalg.cholesky
         own = [_triangle([rows, columns], [], n, upper=upper)] if factor else []
         outputs.append([(matrix, matched(out.shape, shape, stack, inputs, *own))])
     return arrange(call, *outputs)

@@ -68,7 +68,7 @@ def unique(call: Call) -> Lineages | None:
     axis = call.argument("axis")
     if axis is not None:
         return _unique_slices(call, given, axis, asked)
-    equal_nan = bool(call.argument("equal_nan", call.func is np.unique))
+    equal_nan = bool(call.argument("equal_nan", call.func == np.unique))
     flat, found = values.reshape(-1), call.outputs[0].reshape(-1)
     first = first_cells(flat, found, equal_nan=equal_nan)
     moved = lineage_of_positions(first, values.shape)

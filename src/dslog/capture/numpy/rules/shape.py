@@ -7,15 +7,26 @@ All of them only arrange the cells they are given.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from dslog.algebra.axis import repeated, rolled, shifted, tiled
 from dslog.algebra.positions import gathered
-from dslog.algebra.product import Part, flat, follow, free, part, place, product, row, same_order
+from dslog.algebra.product import (
+    Part,
+    all_to_all,
+    flat,
+    follow,
+    free,
+    part,
+    place,
+    product,
+    row,
+    same_order,
+)
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import moves
 from dslog.capture.numpy.registry import rule
@@ -55,11 +66,11 @@ def resize(call: Call) -> Lineages | None:
     shape = np.shape(values)
     if not output.ndim:
         return None
-    if not output.size or not math.prod(shape):
+    if not output.size or not prod(shape):
         return arrange(call, [(values, None)])
-    if output.size == math.prod(shape):
+    if output.size == prod(shape):
         return arrange(call, [(values, same_order(output.shape, shape))])
-    table = tiled(math.prod(shape), output.size)
+    table = tiled(prod(shape), output.size)
     lineage = product(output.shape, shape, flat(range(output.ndim), range(len(shape)), table))
     return arrange(call, [(values, lineage)])
 
@@ -89,7 +100,7 @@ def roll(call: Call) -> Lineages | None:
     if axis is None:
         shape = np.shape(values)
         total = int(np.sum(shift))
-        return arrange(call, [(values, on_line(shape, shape, rolled(math.prod(shape), total)))])
+        return arrange(call, [(values, on_line(shape, shape, rolled(prod(shape), total)))])
     return arrange(call, [(values, roll_axes(np.shape(values), shift, axis))])
 
 
@@ -113,8 +124,8 @@ def fftshift(call: Call) -> Lineages | None:
     if axes is None:
         axes = tuple(range(len(shape)))
     axes = (axes,) if isinstance(axes, (int, np.integer)) else tuple(axes)
-    sign = 1 if call.func is np.fft.fftshift else -1
-    if not axes or not math.prod(shape):
+    sign = 1 if call.func == np.fft.fftshift else -1
+    if not axes or not prod(shape):
         return arrange(call, [(values, same_order(shape, shape))])
     shift = tuple(sign * (shape[axis] // 2) for axis in axes)
     return arrange(call, [(values, roll_axes(shape, shift, axes))])
@@ -141,7 +152,7 @@ def repeat(call: Call) -> Lineages | None:
     (output,) = call.outputs
     shape = np.shape(values)
     axis = axis if shape else None
-    size = math.prod(shape) if axis is None else shape[axis]
+    size = prod(shape) if axis is None else shape[axis]
     if not output.size or not size:
         return arrange(call, [(values, None), (repeats, None)])
     here: Part
@@ -154,7 +165,24 @@ def repeat(call: Call) -> Lineages | None:
     else:
         axis %= len(shape)
         lineage = on_axis(output.shape, shape, axis, place(here, [axis], [axis]))
-    return arrange(call, [(values, lineage), (repeats, None)])
+    return arrange(call, [(values, lineage), (repeats, _counts(call, repeats, size, axis or 0))])
+
+
+def _counts(call: Call, repeats: Any, size: int, axis: int) -> Lineage | None:
+    """Where a cell lies is said by the numbers of repetitions of its item and of those before."""
+    if call.which(repeats) is None:
+        return None
+    (output,) = call.outputs
+    times = np.broadcast_to(np.asarray(repeats).reshape(-1), (size,)).astype(np.int64)
+    if np.size(repeats) == 1:
+        return all_to_all(output.shape, np.shape(repeats))
+    items = np.flatnonzero(times)
+    ends = np.cumsum(times)[items]
+    nothing = np.zeros(len(items), np.int64)
+    columns = [ends - times[items], nothing, times[items] - 1, items, nothing - 1]
+    others = [free(k, n) for k, n in enumerate(output.shape) if k != axis]
+    here = part([axis], [0], Table(1, 1, np.stack(columns)))
+    return product(output.shape, np.shape(repeats), here, *others)
 
 
 def on_line_part(out_shape: Shape, in_shape: Shape, here: Part) -> Lineage:
@@ -181,7 +209,7 @@ def take(call: Call) -> Lineages | None:
     (output,) = call.outputs
     shape = np.shape(values)
     axis = axis if shape else None
-    size = math.prod(shape) if axis is None else shape[axis]
+    size = prod(shape) if axis is None else shape[axis]
     places = _in_range(np.asarray(indices, np.int64), size, call.argument("mode", "raise"))
     if not places.size or not size:
         return arrange(call, [(values, None), (indices, None)])
@@ -222,7 +250,7 @@ def delete(call: Call) -> Lineages | None:
     values, what, axis = (call.argument(name) for name in ("arr", "obj", "axis"))
     (output,) = call.outputs
     shape = np.shape(values)
-    size = math.prod(shape) if axis is None else shape[axis]
+    size = prod(shape) if axis is None else shape[axis]
     here = gathered(np.delete(np.arange(size), what), size)
     return arrange(
         call, [(values, _on_axis_or_line(output.shape, shape, axis, here)), (what, None)]
@@ -237,7 +265,7 @@ def insert(call: Call) -> Lineages | None:
     shape = np.shape(values)
     if np.ndim(values) == 0 or call.which(call.argument("values")) is not None:
         return None
-    size = math.prod(shape) if axis is None else shape[axis]
+    size = prod(shape) if axis is None else shape[axis]
     total = output.size if axis is None else output.shape[axis]
     old = np.ones(total, bool)
     old[_new_places(where, size, total - size)] = False
@@ -297,7 +325,7 @@ def triangle(call: Call) -> Lineages | None:
     if np.ndim(values) < 2 or not output.size:
         return None if output.size else arrange(call, [(values, None)])
     n, m = shape[-2:]
-    table = lower(n, m, k) if call.func is np.tril else _upper(n, m, k)
+    table = lower(n, m, k) if call.func == np.tril else _upper(n, m, k)
     axes = [len(shape) - 2, len(shape) - 1]
     others = [follow(j, j, size) for j, size in enumerate(shape[:-2])]
     return arrange(call, [(values, product(shape, shape, part(axes, axes, table), *others))])
@@ -342,12 +370,12 @@ def diagonal_matrix(call: Call) -> Lineages | None:
     (output,) = call.outputs
     shape = np.shape(values)
     r, c = max(0, -k), max(0, k)
-    if call.func is np.diag and len(shape) == 2:
+    if call.func == np.diag and len(shape) == 2:
         if not output.size:
             return arrange(call, [(values, None)])
         table = row([(0, output.size - 1)], [(r, r), (c, c)], [0, 0])
         return arrange(call, [(values, product(output.shape, shape, part([0], [0, 1], table)))])
-    size = math.prod(shape)
+    size = prod(shape)
     if not size:
         return arrange(call, [(values, None)])
     table = row([(r, r), (c, c)], [(0, 0)], [-1], (size, [(1, 1), (1, 1)], [(1, 1)]))
@@ -359,7 +387,7 @@ def diagonal_matrix(call: Call) -> Lineages | None:
 def trace(call: Call) -> Lineages | None:
     """The diagonal of two axes, read for each cell of the others."""
     values, offset = next(iter(call.arguments.values())), int(call.argument("offset", 0))
-    default = (-2, -1) if call.func is np.linalg.trace else (0, 1)
+    default = (-2, -1) if call.func == np.linalg.trace else (0, 1)
     shape = np.shape(values)
     one, two = (
         int(call.argument(name, d)) % len(shape)

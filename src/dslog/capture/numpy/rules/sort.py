@@ -108,9 +108,9 @@ def indices_of_set(call: Call, values: Any) -> Lineages | None:
 def compressed(call: Call) -> Lineages | None:
     """Cells, or slices of an axis, where the condition holds."""
     condition, axis = np.asarray(call.argument("condition")), call.argument("axis")
-    values = call.argument("a") if call.func is np.compress else call.argument("arr")
+    values = call.argument("a") if call.func == np.compress else call.argument("arr")
     positions = positions_of(np.shape(values))
-    if axis is None or call.func is np.extract:
+    if axis is None or call.func == np.extract:
         came = positions.reshape(-1)[np.flatnonzero(condition)]
     else:
         came = np.compress(condition, positions, axis=axis)

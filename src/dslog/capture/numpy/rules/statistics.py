@@ -20,7 +20,7 @@ Pairs = list[tuple[Any, Lineage | None]]
 @rule("numpy.cov", "numpy.corrcoef", note="each cell from all observations of its two variables")
 def covariance(call: Call) -> Lineages | None:
     """Variables are rows, or columns; those of ``y`` come after those of ``m``."""
-    names = ("m", "y") if call.func is np.cov else ("x", "y")
+    names = ("m", "y") if call.func == np.cov else ("x", "y")
     (out,) = call.outputs
     by_row = call.argument("rowvar", True)
     pairs: Pairs = []

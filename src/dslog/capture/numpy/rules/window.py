@@ -5,8 +5,8 @@ Rules for ``np.pad``: every mode acts on each axis by itself, so the lineage is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def ediff1d(call: Call) -> Lineages | None:
     (output,) = call.outputs
     shape = np.shape(values)
     start = 0 if before is None else int(np.size(before))
-    count = max(math.prod(shape) - 1, 0)
+    count = max(prod(shape) - 1, 0)
     pairs: list[tuple[Any, Lineage | None]] = [(values, None)]
     if count:
         table = row([(start, start + count - 1)], [(-start, 1 - start)], [0])
@@ -104,12 +104,12 @@ def trapezoid(call: Call) -> Lineages | None:
 def convolve(call: Call) -> Lineages | None:
     """Output i of all sums over a[k] v[i' - k], with i' = i + where the mode starts."""
     a, v = call.argument("a"), call.argument("v")
-    default = "full" if call.func is np.convolve else "valid"
+    default = "full" if call.func == np.convolve else "valid"
     n, m = int(np.size(a)), int(np.size(v))
     (output,) = call.outputs
     mode = {0: "valid", 1: "same", 2: "full"}.get(call.argument("mode", default))
     mode = mode or str(call.argument("mode", default))
-    skip = _skipped(n, m, mode, mirrored=call.func is np.correlate)
+    skip = _skipped(n, m, mode, mirrored=call.func == np.correlate)
     size = output.size
     return arrange(
         call,
@@ -118,7 +118,7 @@ def convolve(call: Call) -> Lineages | None:
             (
                 v,
                 _windowed(output.shape, np.shape(v), window(size, m, skip - n + 1, skip))
-                if call.func is np.convolve
+                if call.func == np.convolve
                 else _windowed(output.shape, np.shape(v), _backwards(size, n, m, skip)),
             ),
         ],
@@ -239,7 +239,7 @@ def packbits(call: Call) -> Lineages | None:
     if not output.size:
         return arrange(call, [(values, None)])
     if axis is None:
-        table = blocks(output.size, 8, math.prod(shape))
+        table = blocks(output.size, 8, prod(shape))
         return arrange(call, [(values, on_line(output.shape, shape, table))])
     axis %= len(shape)
     table = blocks(output.shape[axis], 8, shape[axis])
@@ -252,10 +252,10 @@ def unpackbits(call: Call) -> Lineages | None:
     values, axis = call.argument("a"), call.argument("axis")
     (output,) = call.outputs
     shape = np.shape(values)
-    if not output.size or not math.prod(shape):
+    if not output.size or not prod(shape):
         return arrange(call, [(values, None)])
     bits = output.size if axis is None else output.shape[axis]
-    have = math.prod(shape) if axis is None else shape[axis]
+    have = prod(shape) if axis is None else shape[axis]
     whole, some = min(have, bits // 8), bits % 8 if bits < 8 * have else 0
     table = rows(repeated(whole, 8), spread(8 * whole, 8 * whole + some - 1, whole, whole))
     if axis is None:
@@ -269,9 +269,9 @@ def unpackbits(call: Call) -> Lineages | None:
 @rule("numpy.cross", "numpy.linalg.cross", note="each component from the two others of both")
 def cross(call: Call) -> Lineages | None:
     """Vectors of three or two components on an axis; the rest is broadcast."""
-    names = ("a", "b") if call.func is np.cross else ("x1", "x2")
+    names = ("a", "b") if call.func == np.cross else ("x1", "x2")
     a, b = call.args[:2] if len(call.args) > 1 else (call.argument(n) for n in names)
-    axis = call.argument("axis", None if call.func is np.cross else -1)
+    axis = call.argument("axis", None if call.func == np.cross else -1)
     (output,) = call.outputs
     on = [call.argument(name, -1) if axis is None else axis for name in ("axisa", "axisb")]
     out_axis = call.argument("axisc", -1) if axis is None else axis

@@ -1,0 +1,201 @@
+"""Watch libraries: their functions and models are called on tracked values as numpy's are.
+
+``dslog.watch(scipy.ndimage, sklearn)`` puts something that calls through ``foreign_call`` in the
+place of each public function of a module, and of each method of an estimator. ``watch("all")`` does
+so for all libraries that DSLog has rules for, also those that are imported later.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from importlib.machinery import ModuleSpec
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any, Self
+
+from dslog.capture.foreign.foreign_call import call_foreign
+from dslog.capture.numpy.dispatch import Anywhere
+from dslog.capture.place import origin_of
+from dslog.errors import CaptureError, did_you_mean
+
+LIBRARIES = {
+    "scipy": [
+        *("cluster.vq", "fft", "integrate", "interpolate", "linalg", "ndimage", "signal"),
+        *("spatial.distance", "stats"),
+    ],
+    "skimage": [
+        *("color", "exposure", "feature", "filters", "filters.rank", "graph", "measure", "metrics"),
+        *("morphology", "registration", "restoration", "segmentation", "transform", "util"),
+    ],
+    "sklearn": [
+        *("calibration", "cluster", "compose", "covariance", "cross_decomposition"),
+        *("decomposition", "discriminant_analysis", "dummy", "ensemble", "feature_extraction"),
+        *("feature_extraction.image", "feature_selection", "gaussian_process", "impute"),
+        *("isotonic", "kernel_approximation", "kernel_ridge", "linear_model", "manifold"),
+        *("metrics", "metrics.pairwise", "mixture", "model_selection", "multiclass"),
+        *("multioutput", "naive_bayes", "neighbors", "neural_network", "pipeline"),
+        *("preprocessing", "random_projection", "semi_supervised", "svm", "tree", "utils"),
+        *("utils.class_weight", "utils.extmath"),
+    ],
+    "cv2": [],
+}
+"""Libraries that there are rules for, with the public modules that functions are in."""
+_RULES: dict[str, list[str]] = {
+    "scipy": [],
+    "skimage": [],
+    "sklearn": [],
+}
+"""The modules of rules that a library needs."""
+
+
+class Watch:
+    """Libraries that are watched, until ``end`` or the end of a ``with`` block."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], None]] = []
+        self._seen: set[str] = set()
+
+    def end(self) -> None:
+        """Let the libraries be as they were."""
+        while self._undo:
+            self._undo.pop()()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def add(self, module: ModuleType) -> None:
+        """Watch the functions and estimators of a module."""
+        if module.__name__ in self._seen:
+            return
+        self._seen.add(module.__name__)
+        library = module.__name__.partition(".")[0]
+        for rules in _RULES.get(library, ()):
+            importlib.import_module(f"dslog.capture.foreign.rules.{rules}")
+        replaced: dict[int, tuple[Any, Any]] = {}
+        for name, value in _public(module):
+            if _is_function(value, library):
+                stand_in = Anywhere(value, partial(_call, f"{module.__name__}.{name}"))
+                replaced[id(value)] = value, stand_in
+                self._replace(module, name, value, stand_in)
+        for other in list(sys.modules.values()):
+            if _is_program(other):
+                for name, value in list(vars(other).items()):
+                    if id(value) in replaced and replaced[id(value)][0] is value:
+                        self._replace(other, name, *replaced[id(value)])
+
+    def arrive(self, names: Iterable[str]) -> None:
+        """Watch modules when they are imported."""
+        arrivals = _Arrivals(self, set(names))
+        sys.meta_path.insert(0, arrivals)
+        self._undo.append(partial(sys.meta_path.remove, arrivals))
+
+    def _replace(self, module: ModuleType, name: str, old: Any, new: Any) -> None:
+        setattr(module, name, new)
+
+        def undo() -> None:
+            if getattr(module, name, None) is new:
+                setattr(module, name, old)
+
+        self._undo.append(undo)
+
+
+def watch(*modules: ModuleType | str) -> Watch:
+    """Let calls of libraries on tracked values give tracked results.
+
+    Of each module, also of the well-known ones inside of a package, public functions and methods of
+    estimators are watched. What they read is told by rules, or seen by following them; where
+    neither works, what they give is said to come from all they were given, labelled as not exact.
+    ``"all"`` stands for scipy, scikit-image, scikit-learn and OpenCV, as far as they are installed.
+
+    The result has an ``end()``, and ends with a ``with`` block; otherwise it is for good.
+    """
+    found = Watch()
+    for module in modules or ("all",):
+        if module == "all":
+            names = [name for library in LIBRARIES for name in _inside(library)]
+            found.arrive(names)
+            for name in names:
+                if name in sys.modules:
+                    found.add(sys.modules[name])
+            continue
+        name = module if isinstance(module, str) else module.__name__
+        found.add(_module(name))
+        for inner in _inside(name):
+            if importlib.util.find_spec(inner) is not None:
+                found.add(_module(inner))
+    return found
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        hint = did_you_mean(name, [*LIBRARIES, "all"])
+        raise CaptureError(f"there is no module {name!r} to watch: {error}.{hint}") from error
+
+
+def _inside(name: str) -> list[str]:
+    """The well-known modules inside of a package, or of a part of one, and itself."""
+    library, _, part = name.partition(".")
+    inner = [f"{library}.{one}" for one in LIBRARIES.get(library, ())]
+    return [name, *(one for one in inner if not part or one.startswith(f"{name}."))]
+
+
+def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    names: Sequence[str] = getattr(module, "__all__", None) or dir(module)
+    for name in names:
+        if not name.startswith("_") and (value := getattr(module, name, None)) is not None:
+            yield name, value
+
+
+def _is_function(value: Any, library: str) -> bool:
+    known = isinstance(value, (FunctionType, BuiltinFunctionType)) or (
+        type(value).__name__ in ("cython_function_or_method", "function")
+    )
+    return known and str(getattr(value, "__module__", "")).partition(".")[0] in (library, "")
+
+
+def _is_program(module: Any) -> bool:
+    """Whether a module is a program's own, so that what it imported by name is to be replaced."""
+    if not isinstance(module, ModuleType):
+        return False
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return module.__name__ == "__main__"
+    return origin_of(compile("", file, "exec")) == "program"
+
+
+def _call(name: str, original: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+    return call_foreign(name, original, args, kwargs)
+
+
+class _Arrivals(importlib.abc.MetaPathFinder):
+    """Sees modules being imported, and lets them be watched."""
+
+    def __init__(self, watch: Watch, names: set[str]) -> None:
+        self._watch, self._names = watch, names
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Find a module as everybody does, and watch it once it is there."""
+        del path, target
+        if name not in self._names:
+            return None
+        self._names.discard(name)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def run(module: ModuleType) -> None:
+            execute(module)
+            self._watch.add(module)
+
+        spec.loader.exec_module = run  # type: ignore[method-assign]
+        return spec

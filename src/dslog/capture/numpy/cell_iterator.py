@@ -1,0 +1,217 @@
+"""Iterators over the cells of tracked arrays: ``x.flat``, ``np.ndenumerate`` and ``np.nditer``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from dslog.capture.numpy.handlers import as_tracked, gather, get_item, plain_in, target_memory
+from dslog.capture.numpy.memory import (
+    Tracked,
+    TrackedScalar,
+    first_tracked,
+    node_of,
+    plain_of,
+    take,
+    way_out,
+)
+from dslog.capture.numpy.overwrite import all_cells, write_codes
+
+
+class TrackedFlat:
+    """The cells of an array in C order, to read and to write; what is read is a copy."""
+
+    def __init__(self, array: Tracked) -> None:
+        self.base = array
+        self.index = 0
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> TrackedFlat:
+        return self
+
+    def __next__(self) -> Any:
+        if self.index >= self.base.size:
+            raise StopIteration
+        cell = np.unravel_index(self.index, self.base.shape)
+        self.index += 1
+        return get_item(self.base, tuple(map(int, cell)))
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The indices of the cell that comes next."""
+        if self.index >= self.base.size:
+            return tuple(self.base.shape)  # as numpy says, more or less: nothing comes next
+        return tuple(map(int, np.unravel_index(self.index, self.base.shape)))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, (int, np.integer)):
+            size = self.base.size
+            if not -size <= key < size:
+                raise IndexError(f"index {key} is out of bounds for size {size}")
+            place = np.unravel_index(int(key) % size, self.base.shape)
+            return get_item(self.base, tuple(map(int, place)))
+        return self.base.flatten()[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        plain = plain_of(self.base)
+        value = as_tracked(value, type(self.base))
+        source = node_of(value) if isinstance(value, Tracked) else None
+        content = plain_of(value) if isinstance(value, Tracked) else value
+        key = plain_of(key) if isinstance(key, Tracked) else key
+        memory = target_memory(self.base, value, key)
+        codes = np.zeros(plain.shape, np.int64)
+        codes.flat[key] = np.arange(1, np.size(content) + 1) if source is not None else 1
+        plain.flat[key] = content
+        if memory is not None:
+            write_codes(memory, plain, codes, all_cells(source))
+
+    def __eq__(self, other: object) -> Any:
+        return self.base.flatten() == other
+
+    def __ne__(self, other: object) -> Any:
+        return self.base.flatten() != other
+
+    def __lt__(self, other: Any) -> Any:
+        return self.base.flatten() < other
+
+    def __le__(self, other: Any) -> Any:
+        return self.base.flatten() <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self.base.flatten() > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self.base.flatten() >= other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @way_out
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        flat = take(self.base, "__array__").flatten()
+        return flat if dtype is None else flat.astype(dtype)
+
+    def copy(self) -> Any:
+        """Return the cells as an array of one axis."""
+        return self.base.flatten()
+
+
+class Enumerated(np.ndenumerate):
+    """``np.ndenumerate``: of a tracked array, the cells are tracked."""
+
+    def __init__(self, arr: Any) -> None:
+        if isinstance(arr, Tracked):
+            self.iter = TrackedFlat(arr)
+        else:
+            super().__init__(arr)
+
+
+class CellIterator:
+    """``np.nditer`` over tracked arrays: the cells of the arrays, as views that can be written.
+
+    numpy's own iterator goes over the positions of the cells.
+    """
+
+    def __init__(self, arrays: Sequence[Any], options: dict[str, Any]) -> None:
+        self._arrays = arrays
+        positions = []
+        for array in arrays:
+            plain = plain_in(array)
+            one = np.empty_like(plain, np.int64, subok=False)
+            one[...] = np.arange(one.size).reshape(one.shape)
+            positions.append(one)
+        self._places = np.nditer(positions, **options)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        places = next(self._places)
+        return self._cells(places if isinstance(places, tuple) else (places,))
+
+    def _cells(self, places: Sequence[Any]) -> Any:
+        cells = tuple(
+            [_view(array, int(at)) for array, at in zip(self._arrays, places, strict=True)]
+        )
+        return cells if len(cells) > 1 else cells[0]
+
+    @property
+    def value(self) -> Any:
+        """The cells that the iterator is at."""
+        places = self._places.value
+        return self._cells(places if isinstance(places, tuple) else (places,))
+
+    def __getitem__(self, place: int) -> Any:
+        return _view(self._arrays[place], int(self._places[place]))
+
+    def __setitem__(self, place: int, value: Any) -> None:
+        self[place][...] = value
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._places.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._places, name)
+
+
+@way_out
+def iterate(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.nditer(arrays)``: followed where it gives single cells."""
+    names = ("op", "flags", "op_flags")
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    op, flags = given.pop("op"), given.pop("flags", None)
+    given.pop("op_flags", None)
+    arrays = op if isinstance(op, (list, tuple)) else [op]
+    simple = not set(flags or ()) - _FOLLOWED_FLAGS and not given.keys() - {"order"}
+    known = all(isinstance(array, (Tracked, np.ndarray)) for array in arrays)
+    if len(args) > len(names) or first_tracked(arrays) is None or not simple or not known:
+        return original(*args, **kwargs)
+    read = [["readonly"]] * len(arrays)
+    return CellIterator(arrays, {"flags": list(flags or ()), "op_flags": read, **given})
+
+
+_FOLLOWED_FLAGS = {"multi_index", "c_index", "f_index", "zerosize_ok", "refs_ok"}
+
+
+def _view(array: Any, position: int) -> Any:
+    """A cell of an array as an array of no axes that looks at it."""
+    place = tuple(int(k) for k in np.unravel_index(position, array.shape)) if array.ndim else ()
+    return array[(*place, ...)]
+
+
+class Vectorized(np.vectorize):
+    """``np.vectorize``: a function of tracked cells is called with tracked numbers."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """See ``numpy.vectorize``."""
+        simple = not kwargs and not self.excluded and self.signature is None
+        if first_tracked(args) is None or not simple:
+            return super().__call__(*args, **kwargs)
+        kind = type(next(arg for arg in args if isinstance(arg, Tracked)))
+        shape = np.broadcast_shapes(*(np.shape(plain_in(arg)) for arg in args))
+        spread = [np.broadcast_to(arg, shape) for arg in args]
+        found = [
+            self.pyfunc(*[_python(array, cell) for array in spread]) for cell in np.ndindex(shape)
+        ]
+        if not found or isinstance(found[0], tuple):
+            return super().__call__(*args)
+        chosen = self.otypes or np.asarray(plain_in(found[0])).dtype.char
+        flat = gather(found, kind, dtype=chosen)
+        return flat.reshape(shape) if shape else flat[()]
+
+
+def _python(array: Any, cell: tuple[int, ...]) -> Any:
+    """A cell as Python's own number, as numpy gives it to such functions."""
+    if not isinstance(array, Tracked):
+        return array[cell].item() if isinstance(array[cell], np.generic) else array[cell]
+    item = get_item(array, cell)
+    return item.as_python() if isinstance(item, TrackedScalar) else item

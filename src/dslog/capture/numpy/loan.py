@@ -1,0 +1,82 @@
+"""Memory in the hands of others: loans, whose end can be seen, and the buffer protocol.
+
+``memoryview(x)``, Cython's typed arguments, hashing and writing to files take values as buffers.
+Classes written in Python have them from Python 3.12 on; for older ones the type's own slot is
+filled with a function that asks the object for the array.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+import numpy as np
+
+from dslog.capture.leaks import HOOKS
+from dslog.types import Array, Mask
+
+
+class Loan:
+    """Memory in the hands of somebody else: it lives as long as any array or buffer of it."""
+
+    __slots__ = ("__weakref__", "_view")
+
+    def __init__(self, view: Array) -> None:
+        self._view = view
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self._view.__array_interface__
+
+    def given(self) -> Array | None:
+        """Return an array of the memory that keeps this alive; None where cells don't allow it."""
+        if self._view.dtype.hasobject or not self._view.size:
+            return None
+        array = np.asarray(self)
+        return array if array.dtype == self._view.dtype else None
+
+
+def differing(old: Array, new: Array) -> Mask:
+    """Say for each cell whether its bytes are others; of an object, whether it is another."""
+    if new.dtype.hasobject:
+        if new.dtype.names is not None:
+            return np.ones(new.size, bool)
+        pairs = zip(old.flat, new.flat, strict=True)
+        return np.array([one is not other for one, other in pairs], bool)
+    cells = [np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (old, new)]
+    size = max(new.dtype.itemsize, 1)
+    return np.asarray((cells[0] != cells[1]).reshape(-1, size).any(axis=1))
+
+
+_SLOTS_BEFORE = 20  # pointer-sized fields of a type object before ``tp_as_buffer``
+_GET = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
+_KEPT: list[Any] = []  # what the interpreter points to must stay
+
+
+def give_buffers(kind: type) -> None:
+    """Let objects of a class give the buffer of what their ``buffer_values()`` returns."""
+    if sys.version_info >= (3, 12):
+
+        def buffer(self: Any, flags: int) -> memoryview:
+            return self.buffer_values().__buffer__(flags)  # type: ignore[no-any-return]
+
+        HOOKS.add(buffer.__code__)
+        kind.__buffer__ = buffer  # type: ignore[attr-defined]
+        return
+
+    get = ctypes.pythonapi.PyObject_GetBuffer
+    get.argtypes, get.restype = (ctypes.py_object, ctypes.c_void_p, ctypes.c_int), ctypes.c_int
+
+    def get_buffer(self: Any, view: int, flags: int) -> int:
+        try:
+            return int(get(self.buffer_values(), view, flags))
+        except Exception:  # noqa: BLE001 (the caller is told by -1, whatever it was)
+            return -1
+
+    HOOKS.add(get_buffer.__code__)
+    slot = _GET(get_buffer)
+    table = (ctypes.c_void_p * 2)(ctypes.cast(slot, ctypes.c_void_p).value, None)
+    _KEPT.extend((slot, table))
+    place = ctypes.c_void_p.from_address(id(kind) + _SLOTS_BEFORE * ctypes.sizeof(ctypes.c_void_p))
+    place.value = ctypes.addressof(table)

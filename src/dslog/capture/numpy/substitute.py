@@ -1,0 +1,356 @@
+"""Substitutes for functions that take values without asking whose they are.
+
+numpy asks a tracked array what to do in most of its functions. In some it does not: ``np.asarray``
+and its kin read the values, ``math.sqrt`` reads a number, ``np.zeros`` can't know that something
+tracked is going to be written into its result. While a store tracks, these have substitutes, which
+differ only for calls that come from a program's own code, or from a library that is being followed
+(``dslog.watch``): a tracked array stays one, and an array that is made can become one. For any
+other caller they are what they stand for, and what it reads is noted as a leak.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import pkgutil
+import statistics
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dslog.capture.numpy.array import TrackedArray, run_function
+from dslog.capture.numpy.call import Call, describe
+from dslog.capture.numpy.cell_iterator import Enumerated, Vectorized, iterate
+from dslog.capture.numpy.cell_source import computed
+from dslog.capture.numpy.dispatch import (
+    Act,
+    Anywhere,
+    OfLists,
+    StandIn,
+    execute,
+    results_of,
+    track_results,
+)
+from dslog.capture.numpy.function_table import public_functions
+from dslog.capture.numpy.handlers import create, gather, plain_in, set_item
+from dslog.capture.numpy.index_run import Codes
+from dslog.capture.numpy.memory import (
+    Inputs,
+    Latent,
+    Tracked,
+    TrackedScalar,
+    decide,
+    first_tracked,
+    seen_leaving,
+    tracked_in,
+    way_out,
+    wrap_latent,
+)
+from dslog.capture.numpy.registry import Found
+from dslog.capture.numpy.scalar import make
+from dslog.capture.recorder import StoreRecorder
+
+_ASARRAY = np.asarray
+
+# what makes arrays of values
+
+
+@way_out
+def _convert(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.asarray(x)``: a tracked array stays one; a list of tracked values becomes one."""
+    value = args[0] if args else next(iter(kwargs.values()), None)
+    if isinstance(value, (Tracked, TrackedScalar)):
+        return run_function(TrackedArray, original, args, kwargs)
+    if type(value) not in (list, tuple):
+        return original(*args, **kwargs)
+    with seen_leaving() as seen:
+        result = original(*args, **kwargs)
+    return run_function(TrackedArray, original, args, kwargs) if seen else result
+
+
+@way_out
+def _array(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.array(...)`` makes a new array."""
+    return _latent(_convert(original, args, kwargs), "array")
+
+
+@way_out
+def _of_items(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.fromiter(items, dtype)``: the items are looked at one by one."""
+    items, *rest = args
+    items = list(items)
+    if first_tracked(items) is None:
+        return _latent(original(items, *rest, **kwargs), "fromiter")
+    result = original(map(plain_in, items), *rest, **kwargs)
+    return gather(items[: len(result)], TrackedArray, dtype=result.dtype)
+
+
+@way_out
+def _finite(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.asarray_chkfinite``: numpy's error, or the array."""
+    with seen_leaving() as seen:
+        result = original(*args, **kwargs)
+    return run_function(TrackedArray, _ASARRAY, args, kwargs) if seen else result
+
+
+@way_out
+def _with_lists(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.sum([x, y])``: numpy does not look into lists before it takes their values."""
+    with seen_leaving() as seen:
+        result = original(*args, **kwargs)
+    return run_function(TrackedArray, original, args, kwargs) if seen else result
+
+
+@way_out
+def _run(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """A function that reads arrays without asking them, and otherwise is one of numpy's."""
+    if first_tracked((*args, *kwargs.values())) is None:
+        return original(*args, **kwargs)
+    return execute(TrackedArray, f"numpy.{original.__name__}", original, args, kwargs)
+
+
+def _latent(result: Any, made: str) -> Any:
+    if type(result) is not np.ndarray or result.dtype.hasobject or result.base is not None:
+        return result
+    return wrap_latent(TrackedArray, result, Latent(result, made))
+
+
+_FILLED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "full": (("shape", "fill_value"), ("fill_value",)),
+    "full_like": (("a", "fill_value"), ("fill_value",)),
+    "arange": (("start", "stop", "step"), ("start", "step")),
+}
+"""Parameters by place, and those whose values go into the array."""
+
+
+def _create(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.zeros(n)``: tracked once something tracked is written; a value to fill with is such."""
+    prototype = args[0] if args else kwargs.get("a", kwargs.get("prototype"))
+    if kwargs.get("like") is not None or isinstance(prototype, Tracked):
+        return original(*args, **kwargs)
+    name = original.__name__
+    names, goes_in = _FILLED.get(name, ((), ()))
+    names = ("stop",) if name == "arange" and len(args) == 1 else names
+    given = [
+        arg if at < len(names) and names[at] in goes_in else _shape(arg)
+        for at, arg in enumerate(args)
+    ]
+    options = {key: kwargs[key] if key in goes_in else _shape(kwargs[key]) for key in kwargs}
+    tracked = first_tracked((*given, *options.values()))
+    if tracked is not None:
+        return create(TrackedArray, tracked, original, tuple(given), options)
+    return _latent(original(*given, **options), name)
+
+
+def _shape(value: Any) -> Any:
+    """Return a shape without lineage: it says how many cells there are, and goes into none."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_shape, value))
+    return decide(value, "shape") if isinstance(value, TrackedScalar) else value
+
+
+# single numbers
+
+
+@way_out
+def _number(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """A function of numbers: its result comes from them."""
+    for arg in args:
+        if isinstance(arg, (Tracked, TrackedScalar)):
+            return _follow_numbers(original, args, kwargs)
+    return original(*args, **kwargs)
+
+
+@way_out
+def _numbers(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """A function of lists of numbers."""
+    lists = tuple([list(arg) if isinstance(arg, Iterable) else arg for arg in args])
+    if first_tracked(lists) is None:
+        return original(*lists, **kwargs)
+    return _follow_numbers(original, lists, kwargs)
+
+
+@way_out
+def _follow_numbers(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    args = tuple([arg[()] if isinstance(arg, Tracked) and not arg.ndim else arg for arg in args])
+    found = list(tracked_in((*args, *kwargs.values())))
+    scalars = [each for each in found if isinstance(each, TrackedScalar)]
+    if not scalars or len(scalars) < len(found):
+        return original(*args, **kwargs)
+    plain = {key: plain_in(value) for key, value in kwargs.items()}
+    source = computed(original.__name__, [scalar.source for scalar in scalars])
+    return make(original(*map(plain_in, args), **plain), source, scalars[0].home)
+
+
+# random draws
+
+
+class TrackedGenerator(np.random.Generator):
+    """numpy's generator; what it moves and picks of tracked arrays stays tracked."""
+
+    @way_out
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        """See ``numpy.random.Generator.permutation``."""
+        return _draw(super().permutation, self.bit_generator, (x,), {"axis": axis})
+
+    @way_out
+    def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
+        """See ``numpy.random.Generator.permuted``."""
+        if out is not None:
+            return super().permuted(x, axis=axis, out=out)
+        return _draw(super().permuted, self.bit_generator, (x,), {"axis": axis})
+
+    @way_out
+    def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
+        """See ``numpy.random.Generator.choice``."""
+        return _draw(super().choice, self.bit_generator, (a, *args), kwargs)
+
+    @way_out
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """See ``numpy.random.Generator.shuffle``."""
+        if isinstance(x, Tracked):
+            set_item(x, ..., _shuffled(super().shuffle, self.bit_generator, x, {"axis": axis}))
+        else:
+            super().shuffle(x, axis=axis)
+
+
+def _generator(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.random.default_rng``."""
+    made = original(*args, **kwargs)
+    return TrackedGenerator(made.bit_generator) if type(made) is np.random.Generator else made
+
+
+@way_out
+def _drawn(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.random.permutation`` and ``choice``, which draw from numpy's own generator."""
+    return _draw(original, original.__self__._bit_generator, args, kwargs)  # noqa: SLF001
+
+
+@way_out
+def _shuffle(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.random.shuffle``."""
+    if not args or not isinstance(args[0], Tracked):
+        return original(*args, **kwargs)
+    bits = original.__self__._bit_generator  # noqa: SLF001 (numpy has no public way to ask)
+    return set_item(args[0], ..., _shuffled(original, bits, args[0], {}))
+
+
+def _shuffled(shuffle: Any, bits: Any, x: Tracked, kwargs: Mapping[str, Any]) -> Any:
+    """Return a shuffled copy."""
+
+    def run(values: Any, **options: Any) -> Any:
+        copy = np.ndarray.copy(values)
+        shuffle(copy, **options)
+        return copy
+
+    run.__name__ = "shuffle"
+    return _draw(run, bits, (x,), kwargs)
+
+
+@way_out
+def _draw(method: Any, bits: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Draw, then draw the same again from positions, to see what came from where."""
+    x = args[0] if args else None
+    if not isinstance(x, Tracked) or not x.ndim:
+        return method(*args, **kwargs)
+    inputs, rest = Inputs(), tuple(plain_in(arg) for arg in args[1:])
+    options = {key: plain_in(value) for key, value in kwargs.items()}
+    plain = inputs.unwrap(x)
+    before = bits.state
+    result = method(plain, *rest, **options)
+    if inputs.recorder is None:
+        return result
+    after, bits.state = bits.state, before
+    codes = Codes([plain])
+    positions = np.asarray(method(np.ascontiguousarray(codes.of(0)), *rest, **options))
+    bits.state = after
+    outputs = results_of(result)
+    name = f"numpy.random.{method.__name__}"
+    call = Call(name, method, (plain, *rest), options, (plain,), tuple(outputs))
+    scalar = not isinstance(result, np.ndarray)
+    found = Found((codes.read(positions),), describe(call))
+    return track_results(TrackedArray, name, inputs, outputs, [scalar], found)[0]
+
+
+# what is replaced while a store tracks
+
+_CONVERSIONS = "asarray asanyarray ascontiguousarray asfortranarray require"
+_MADE = "zeros ones empty full arange eye identity tri zeros_like ones_like empty_like full_like"
+_LISTS = [name for name in ("fsum", "prod", "dist", "sumprod") if hasattr(math, name)]
+_MOMENTS = [
+    *("mean", "fmean", "geometric_mean", "harmonic_mean", "variance", "pvariance", "stdev"),
+    *("pstdev", "covariance", "correlation"),
+]
+_NUMBERS = [
+    name
+    for name, value in vars(math).items()
+    if callable(value) and name[0] != "_" and name not in _LISTS
+]
+
+
+def _stand_ins() -> list[tuple[Any, str, Any]]:
+    """Everything that is replaced: where it is, its name, and what stands in for it."""
+    acts: dict[str, Act] = dict.fromkeys(_CONVERSIONS.split(), _convert)
+    acts |= dict.fromkeys(_MADE.split(), _create)
+    acts |= {"array": _array, "fromiter": _of_items, "asarray_chkfinite": _finite}
+    found = [(np, name, StandIn(getattr(np, name), act)) for name, act in acts.items()]
+    for full, function in public_functions():
+        place, _, name = full.rpartition(".")
+        if hasattr(function, "_implementation") and name not in acts:
+            found.append((pkgutil.resolve_name(place), name, OfLists(function, _with_lists)))
+    tricks = np.lib.stride_tricks
+    found.append((tricks, "as_strided", StandIn(tricks.as_strided, _run)))
+    found += [(math, name, Anywhere(getattr(math, name), _number)) for name in _NUMBERS]
+    found += [(math, name, Anywhere(getattr(math, name), _numbers)) for name in _LISTS]
+    found += [
+        (statistics, name, Anywhere(getattr(statistics, name), _numbers)) for name in _MOMENTS
+    ]
+    draws: dict[str, Act] = {
+        "default_rng": _generator, "permutation": _drawn, "choice": _drawn, "shuffle": _shuffle
+    }  # fmt: skip
+    found += [(np.random, name, Anywhere(getattr(np.random, name), draws[name])) for name in draws]
+    return [
+        *found,
+        (np, "nditer", Anywhere(np.nditer, iterate)),
+        (np, "ndenumerate", Enumerated),
+        (np, "vectorize", Vectorized),
+    ]
+
+
+class Substitution:
+    """The substitutes, in place while at least one store tracks."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: set[StoreRecorder] = set()
+        self._changes: list[tuple[Any, str, Any, Any]] = []  # a place, a name, before and after
+
+    def begin(self, recorder: StoreRecorder) -> None:
+        """Put the substitutes in place for a store that tracks now."""
+        if recorder in self._open:
+            return
+        with self._lock:
+            if not self._changes:
+                self._changes = [
+                    (place, name, getattr(place, name), new) for place, name, new in _stand_ins()
+                ]
+            if not self._open:
+                for place, name, old, new in self._changes:
+                    if getattr(place, name) is old:
+                        setattr(place, name, new)
+            self._open.add(recorder)
+        recorder.at_close(functools.partial(self.end, recorder))
+
+    def end(self, recorder: StoreRecorder) -> None:
+        """Take them away again, after the last store."""
+        with self._lock:
+            self._open.discard(recorder)
+            if not self._open:
+                for place, name, old, new in self._changes:
+                    if getattr(place, name) is new:
+                        setattr(place, name, old)
+
+
+SUBSTITUTION = Substitution()

@@ -10,7 +10,7 @@ from test_signal import CONVOLUTIONS
 from test_skimage import CASES as SKIMAGE
 
 import dslog
-from dslog.capture.numpy.foreign import foreign
+from dslog import foreign
 from dslog.capture.numpy.registry import REGISTRY
 
 ndimage = pytest.importorskip("scipy.ndimage")

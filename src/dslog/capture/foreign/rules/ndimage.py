@@ -248,8 +248,9 @@ def _derived(name: str, ndim: int, axis: int, modes: Sequence[Any]) -> Reads:
 )  # fmt: skip
 def gradient_magnitude(call: Call, data: Array, _: Array) -> Lineage:
     """Derivatives that are ours to know, along each axis."""
-    name = getattr(option(call, "derivative"), "__name__", "")
-    if getattr(ndimage, name, None) is not option(call, "derivative") or name not in _KERNELS:
+    given = option(call, "derivative")
+    name, module = (getattr(given, key, "") for key in ("__name__", "__module__"))
+    if name not in _KERNELS or not str(module).startswith("scipy.ndimage"):
         raise UnknownCallError
     axes = axes_filtered(call, data)
     modes = per_axis(option(call, "mode"), len(axes))

@@ -98,6 +98,8 @@ CASES = [
       for f in BINARY[:2]),
     *(loose(getattr(ndimage, f), bits(7, 7), structure=CROSS, iterations=2, origin=(0, 1))
       for f in BINARY[2:]),
+    loose(ndimage.grey_opening, image(3, 4, 4), footprint=Plain(bits(2, 4, 5)), origin=(0, -1, 2)),
+    equal(ndimage.gaussian_filter, A, (0.01, 0.5), order=1, radius=1),
     loose(ndimage.binary_erosion, bits(5, 6), mask=Plain(bits(5, 6))),
     loose(ndimage.binary_dilation, bits(5, 6), iterations=0),
     within(ndimage.binary_hit_or_miss, bits(5, 6)),

@@ -54,6 +54,7 @@ CASES = [
     *noisy(equal(signal.savgol_filter, X, 5, 2, mode=mode, deriv=d)
            for mode in ("interp", "mirror", "wrap", "nearest", "constant") for d in (0, 1)),
     equal(signal.savgol_filter, image(30, 2), 3, 1, axis=0),
+    equal(signal.savgol_filter, X, 3, 0, deriv=1, mode="mirror"),
     *noisy([equal(signal.detrend, A, axis=0), equal(signal.detrend, A, type="constant")]),
     loose(signal.detrend, X, bp=6),
     *noisy([within(signal.resample, image(7), 5), within(signal.resample, A, 12)]),

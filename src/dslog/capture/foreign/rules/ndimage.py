@@ -103,8 +103,6 @@ def weighted(weights: Any, origin: int, border: Border) -> Path:
     """Return the path of a correlation whose weight number ``origin`` is the place's own."""
     values: Floats = np.asarray(weights, float)
     used = np.flatnonzero(values)
-    if not len(used):
-        raise UnknownCallError
     return one_pass((used - origin).tolist(), border, values[used].tolist())
 
 

@@ -43,6 +43,7 @@ CASES = [
     equal(signal.lfilter, *IIR, X),
     equal(signal.lfilter, *IIR, A, axis=0),
     equal(signal.lfilter, *FIR, X),
+    equal(signal.lfilter, Plain(np.zeros(2)), IIR[1], X),
     equal(signal.lfilter, Plain(np.array([1.0, 1, 2])), 2.0, A, axis=0),
     equal(signal.lfilter, Plain(np.array([0.0, 1])), IIR[1], X),
     loose(signal.lfilter, image(2), IIR[1], X),

@@ -142,6 +142,8 @@ def filtered(call: Call, data: Array, out: Array) -> Lineage:
     cell[0] = 1
     response = getattr(signal, call.func.__name__)(*plain, cell)
     used = np.flatnonzero(response)
+    if not len(used):
+        return Lineage.empty(out.shape, data.shape)
     if not _feeds_back(plain):
         table = rows(*(window(size, size, -k, -k) for k in used.tolist()))
         if len(used) == used[-1] - used[0] + 1:

@@ -20,7 +20,7 @@ MOST_LINES = 50_000
 LONGEST = 700
 
 # Functions with these decorators are named like what they stand for: a command, a numpy function.
-REGISTERING = {"command", "rule"}
+REGISTERING = {"command", "data_rule", "rule"}
 # Its functions are named like the array operations that they are examples of.
 EXAMPLES = "testing/operations.py"
 

@@ -18,7 +18,7 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType, ModuleType
@@ -35,9 +35,15 @@ from dslog.capture.numpy.scalar import make
 from dslog.types import Array
 
 FITS = frozenset({"fit", "partial_fit", "fit_transform", "fit_predict"})
-METHODS = FITS.union(
-    ["transform", "inverse_transform", "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "decision_function", "score", "score_samples", "kneighbors", "kneighbors_graph", "radius_neighbors", "radius_neighbors_graph", "apply", "decision_path", "staged_predict", "staged_predict_proba", "staged_decision_function", "staged_score", "mahalanobis", "error_norm", "get_covariance", "get_precision", "get_support", "sample", "sample_y", "log_marginal_likelihood", "bic", "aic", "perplexity", "reconstruction_error", "latent_mean_and_variance", "cost_complexity_pruning_path", "dbscan_clustering", "gibbs", "path"]
+_USES = (
+    "transform inverse_transform predict predict_proba predict_log_proba predict_joint_log_proba "
+    "decision_function score score_samples kneighbors kneighbors_graph radius_neighbors "
+    "radius_neighbors_graph apply decision_path staged_predict staged_predict_proba "
+    "staged_decision_function staged_score mahalanobis error_norm get_covariance get_precision "
+    "get_support sample sample_y log_marginal_likelihood bic aic perplexity reconstruction_error "
+    "latent_mean_and_variance cost_complexity_pruning_path dbscan_clustering gibbs"
 )
+METHODS = FITS.union(_USES.split())
 _PASSING = frozenset({"Pipeline", "FeatureUnion", "ColumnTransformer", "FunctionTransformer"})
 _RULES = ("transformers", "predictors")
 _STATE = "_dslog_state"
@@ -74,22 +80,21 @@ def _is_fitted(name: str) -> bool:
 
 def holds_tracked(estimator: Any) -> bool:
     """Whether an estimator, or one that it was given, has tracked attributes."""
-    for name, value in vars(estimator).items():
-        if _is_ours(value) or (type(value) in (list, tuple, dict) and _inner(name, value)):
+    return _any_tracked(vars(estimator).items())
+
+
+def _any_tracked(items: Iterable[tuple[str, Any]]) -> bool:
+    for name, value in items:
+        kind = type(value)
+        if _is_ours(value):
             return True
-        if not _is_fitted(name) and _is_estimator(value) and holds_tracked(value):
+        if kind in (list, tuple, dict):
+            inner = value.values() if kind is dict else value
+            if _any_tracked((name, item) for item in inner):
+                return True
+        elif not _is_fitted(name) and _is_estimator(value) and holds_tracked(value):
             return True
     return False
-
-
-def _inner(name: str, value: Any) -> bool:
-    items = value.values() if type(value) is dict else value
-    return any(
-        _is_ours(item)
-        or (type(item) in (list, tuple, dict) and _inner(name, item))
-        or (not _is_fitted(name) and _is_estimator(item) and holds_tracked(item))
-        for item in items
-    )
 
 
 def concealed(value: Any, memo: dict[int, Any], *, copy: bool = False) -> Any:
@@ -106,10 +111,10 @@ def concealed(value: Any, memo: dict[int, Any], *, copy: bool = False) -> Any:
     made = value
     if kind is np.ndarray and _is_nested(value):
         made = np.empty(value.shape, object)
-        made.flat = [concealed(item, memo, copy=copy) for item in value.flat]
-        made = (
-            made if any(a is not b for a, b in zip(made.flat, value.flat, strict=True)) else value
-        )
+        for place in np.ndindex(value.shape):
+            made[place] = concealed(value[place], memo, copy=copy)
+        if all(a is b for a, b in zip(made.flat, value.flat, strict=True)):
+            made = value
     elif kind in (list, tuple):
         items = [concealed(item, memo, copy=copy) for item in value]
         changed = any(a is not b for a, b in zip(items, value, strict=True))
@@ -186,10 +191,9 @@ def revealed(name: str, value: Any, visit: Visit, memo: dict[int, Any]) -> Any:
 
 
 def _is_nested(array: Array) -> bool:
-    """Whether an array's items are no values but arrays or estimators."""
-    return array.dtype == object and not all(
-        isinstance(item, (str, bytes, int, float, np.generic, type(None))) for item in array.flat
-    )
+    """Whether an array's items are no values but arrays or estimators; all are like the first."""
+    atoms = (str, bytes, int, float, np.generic, type(None))
+    return array.dtype == object and array.size > 0 and not isinstance(array.flat[0], atoms)
 
 
 # --- calls ---------------------------------------------------------------------------------------
@@ -211,21 +215,14 @@ def _bind(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
     return named
 
 
-@functools.lru_cache(maxsize=1024)
-def _defaults(kind: Callable[..., Any]) -> dict[str, Any]:
-    parameters = inspect.signature(kind).parameters.values()
-    return {parameter.name: parameter.default for parameter in parameters}
-
-
 def _text(estimator: Any) -> str:
     """How an operation writes its estimator down: with what is not as by default."""
-    shown = [
-        f"{name}={getattr(estimator, name)!r}"
-        for name, default in _defaults(type(estimator)).items()
-        if type(value := getattr(estimator, name, default)) in (bool, int, float, str)
-        and value is not default
-        and value != default
-    ]
+    signature = signature_of(type(estimator).__init__)
+    shown = []
+    for name, parameter in signature.parameters.items() if signature else ():
+        value = vars(estimator).get(name)
+        if type(value) in (bool, int, float, str) and value != parameter.default:
+            shown.append(f"{name}={value!r}")
     return f"{type(estimator).__name__}({', '.join(shown)})"
 
 

@@ -90,7 +90,11 @@ _LIKE = {
 SPECS: dict[str, Spec] = {}
 """By the public name of the class."""
 
-_BY_ROW = ["predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform", "staged_predict", "staged_predict_proba", "staged_decision_function", "apply"]
+_PER_ROW = (
+    "predict predict_proba predict_log_proba decision_function score_samples transform "
+    "staged_predict staged_predict_proba staged_decision_function apply"
+)
+_BY_ROW = frozenset(_PER_ROW.split())
 """scikit-learn tests of every estimator that these do not depend on the other rows of ``X``."""
 _COUPLED = frozenset({"NMF", "MiniBatchNMF", "BernoulliRBM", "MiniBatchSparsePCA", "SparsePCA"})
 """Estimators that solve for all rows together, whatever the tests say."""

@@ -100,10 +100,10 @@ describe_estimators("svm", "LinearSVC", _CLASSIFICATION)
 
 def _class_of(call: MethodCall, array: Array) -> I64 | None:
     """Which class each row belongs to."""
-    y, classes = call.values.get("y"), call.estimator.classes_
-    if np.shape(y) != array.shape[:1]:
+    y = np.asarray(call.values.get("y"))
+    if y.shape != array.shape[:1]:
         return None
-    return np.searchsorted(classes, np.asarray(y)).astype(np.int64)
+    return np.searchsorted(call.estimator.classes_, y).astype(np.int64)
 
 
 def _by_class(call: MethodCall, out: Array, array: Array) -> Lineage | None:

@@ -179,8 +179,8 @@ def _spread(call: MethodCall, out: Array, array: Array) -> Lineage | None:
 def _counts(call: MethodCall) -> I64:
     """How many columns each column becomes."""
     fitted = call.estimator
-    counts = getattr(fitted, "_n_features_outs", None)
-    return np.asarray(fitted.n_bins_ if counts is None else counts, np.int64)
+    counts = getattr(fitted, "_n_features_outs", getattr(fitted, "n_bins_", ()))
+    return np.asarray(counts, np.int64)
 
 
 def _encoded(call: MethodCall, out: Array, array: Array) -> Lineage | None:
@@ -323,7 +323,7 @@ def _statistic(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     strategy, missing = call.estimator.strategy, call.estimator.missing_values
     if strategy == "constant":
         return None
-    function = {"mean": np.nanmean, "median": np.nanmedian}.get(strategy)
+    function: Any = {"mean": np.nanmean, "median": np.nanmedian}.get(strategy)
     if function is None or not (isinstance(missing, float) and np.isnan(missing)):
         return inexact(column)(call, out, array)
     return like(function, axis=0)(call, out, array)

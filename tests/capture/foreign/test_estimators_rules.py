@@ -157,6 +157,7 @@ CELLS = {
         lambda: kernel_approximation.RBFSampler(gamma="scale", n_components=2, random_state=0), Z,
     ),
     "Nystroem": (lambda: kernel_approximation.Nystroem(n_components=3, random_state=0), Z),
+    "AdditiveChi2Sampler": (kernel_approximation.AdditiveChi2Sampler, Z),
     "VarianceThreshold": (lambda: feature_selection.VarianceThreshold(0.01), Z),
     "SimpleImputer": (impute.SimpleImputer, H[:5]),
     "SimpleImputer of medians": (lambda: impute.SimpleImputer(strategy="median"), H[:5]),
@@ -266,7 +267,9 @@ REGRESSORS = {
     "GradientBoostingRegressor": lambda: ensemble.GradientBoostingRegressor(
         n_estimators=2, random_state=0
     ),
-    "MLPRegressor": lambda: neural_network.MLPRegressor(hidden_layer_sizes=(3,), max_iter=3, random_state=0),
+    "MLPRegressor": lambda: neural_network.MLPRegressor(
+        hidden_layer_sizes=(3,), max_iter=3, random_state=0
+    ),
 }
 
 
@@ -362,7 +365,10 @@ def test_features_that_a_tree_asks_for():
 OTHERS = {
     "GaussianMixture": (lambda: mixture.GaussianMixture(2, random_state=0), "predict_proba"),
     "KernelDensity": (neighbors.KernelDensity, "score_samples"),
-    "IsolationForest": (lambda: ensemble.IsolationForest(n_estimators=3, random_state=0), "decision_function"),
+    "IsolationForest": (
+        lambda: ensemble.IsolationForest(n_estimators=3, random_state=0),
+        "decision_function",
+    ),
     "OneClassSVM": (svm.OneClassSVM, "decision_function"),
     "NearestNeighbors": (lambda: neighbors.NearestNeighbors(n_neighbors=2), "kneighbors"),
 }

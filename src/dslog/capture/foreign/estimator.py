@@ -30,7 +30,14 @@ from dslog.capture.foreign.estimator_rule import MethodCall, Reads, method_call,
 from dslog.capture.numpy.array import TrackedArray, plain_values
 from dslog.capture.numpy.call import signature_of
 from dslog.capture.numpy.dispatch import execute
-from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, node_of, own_node
+from dslog.capture.numpy.memory import (
+    Tracked,
+    TrackedScalar,
+    first_tracked,
+    node_of,
+    own_node,
+    way_out,
+)
 from dslog.capture.numpy.scalar import make
 from dslog.types import Array
 
@@ -105,30 +112,35 @@ def concealed(value: Any, memo: dict[int, Any], *, copy: bool = False) -> Any:
     if _is_ours(value):
         plain = plain_values(value)
         return plain.copy() if copy and isinstance(plain, np.ndarray) else plain
-    if id(value) in memo:
-        return memo[id(value)]
+    if id(value) not in memo:
+        memo[id(value)] = value
+        memo[id(value)] = _without_tracked(value, memo, copy=copy)
+    return memo[id(value)]
+
+
+def _without_tracked(value: Any, memo: dict[int, Any], *, copy: bool) -> Any:
+    """Look inside of what holds something."""
     kind = type(value)
-    made = value
     if kind is np.ndarray and _is_nested(value):
-        made = np.empty(value.shape, object)
+        made = value.copy()
         for place in np.ndindex(value.shape):
             made[place] = concealed(value[place], memo, copy=copy)
-        if all(a is b for a, b in zip(made.flat, value.flat, strict=True)):
-            made = value
-    elif kind in (list, tuple):
+        changed = any(a is not b for a, b in zip(made.flat, value.flat, strict=True))
+        return made if changed else value
+    if kind in (list, tuple):
         items = [concealed(item, memo, copy=copy) for item in value]
         changed = any(a is not b for a, b in zip(items, value, strict=True))
-        made = kind(items) if changed else value
-    elif kind is dict or kind.__name__ == "Bunch":
+        return kind(items) if changed else value
+    if kind is dict or kind.__name__ == "Bunch":
         found = {key: concealed(item, memo, copy=copy) for key, item in value.items()}
-        made = kind(found) if any(found[key] is not value[key] for key in found) else value
-    elif _is_estimator(value) and not isinstance(value, type):
-        memo[id(value)] = value
-        fields = plain_fields(value, memo, copy=copy)
-        if len(fields) < len(vars(value)) or any(fields[k] is not vars(value)[k] for k in fields):
-            made = _twin(value, fields)
-    memo[id(value)] = made
-    return made
+        if all(found[key] is value[key] for key in found):
+            return value
+        return found if kind is dict else kind(**found)
+    if _is_estimator(value) and not isinstance(value, type):
+        own, fields = vars(value), plain_fields(value, memo, copy=copy)
+        same = len(fields) == len(own) and all(fields[key] is own[key] for key in fields)
+        return value if same else _twin(value, fields)
+    return value
 
 
 def plain_fields(estimator: Any, memo: dict[int, Any], *, copy: bool = False) -> dict[str, Any]:
@@ -172,12 +184,11 @@ def revealed(name: str, value: Any, visit: Visit, memo: dict[int, Any]) -> Any:
     elif kind in (list, tuple):
         made = kind([revealed(f"{name}.{k}", v, visit, memo) for k, v in enumerate(value)])
     elif kind is dict or kind.__name__ == "Bunch":
-        made = kind(  # numbers in dicts are parameters that were tried
-            {
-                k: v if isinstance(v, float) else revealed(f"{name}.{k}", v, visit, memo)
-                for k, v in value.items()
-            }
-        )
+        items = {  # numbers in dicts are parameters that were tried
+            k: v if isinstance(v, float) else revealed(f"{name}.{k}", v, visit, memo)
+            for k, v in value.items()
+        }
+        made = items if kind is dict else kind(**items)
     elif _is_estimator(value):
         made = _twin(value, {})
         memo[id(value)] = made, value
@@ -251,6 +262,7 @@ def _passes(estimator: Any) -> bool:
     )
 
 
+@way_out
 def call_method(
     estimator: Any, function: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -289,6 +301,7 @@ def _plain_arguments(
     return plain, {key: concealed(value, memo, copy=copy) for key, value in kwargs.items()}
 
 
+@way_out
 def _use(
     estimator: Any, function: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -315,6 +328,7 @@ def _transfer(twin: Any, fields: Mapping[str, Any], estimator: Any) -> None:
             vars(estimator)[key] = value
 
 
+@way_out
 def record_use(
     estimator: Any, twin: Any, name: str, given: dict[str, Any], run: Callable[[], Any]
 ) -> Any:
@@ -329,19 +343,25 @@ def record_use(
     sources |= {key: value for key, value in attributes.items() if key not in sources}
     plain = {key: concealed(value, {}) for key, value in given.items()}
     step = MethodCall(twin, kind, name, plain, _text(twin))
-    result: list[Any] = []
-
-    def compute(*_args: Any, **_values: Any) -> Any:
-        result.append(run())
-        return np.float64(result[0]) if type(result[0]) is float else result[0]
-
     title = f"{kind.__name__}.{name}"
-    found = execute(TrackedArray, title, method_call, (step,), sources, run=compute)
-    if inspect.isgenerator(result[0]):
-        return _each(step, title, sources, result[0])
-    if result[0] is twin:
+    result = run()
+    if inspect.isgenerator(result):
+        return _each(step, title, sources, result)
+    if result is twin:
         return estimator
-    return _as_before(found, result[0])
+    return _recorded(step, title, sources, result)
+
+
+@way_out
+def _recorded(step: MethodCall, title: str, sources: dict[str, Any], result: Any) -> Any:
+    """Record a call that gave a result, and return that tracked."""
+    shown = np.float64(result) if type(result) is float else result
+
+    def known(*_args: Any, **_values: Any) -> Any:
+        return shown
+
+    found = execute(TrackedArray, title, method_call, (step,), sources, run=known)
+    return _as_before(found, result)
 
 
 def _as_before(found: Any, result: Any) -> Any:
@@ -351,27 +371,18 @@ def _as_before(found: Any, result: Any) -> Any:
     return result if type(result) is float else found
 
 
+@way_out
 def _each(
     step: MethodCall, title: str, sources: dict[str, Any], items: Iterator[Any]
 ) -> Iterator[Any]:
     """Give what a method gives one by one, each as a call of its own."""
-
-    def following(*_args: Any, **_values: Any) -> Any:
-        with _inside():
-            return next(items, _END)
-
     while True:
-        item: list[Any] = []
-
-        def compute(*_args: Any, store: list[Any] = item, **_values: Any) -> Any:
-            store.append(following())
-            found = None if store[0] is _END else store[0]
-            return np.float64(found) if type(found) is float else found
-
-        found = execute(TrackedArray, title, method_call, (step,), sources, run=compute)
-        if item[0] is _END:
+        try:
+            with _inside():
+                item = next(items)
+        except StopIteration:
             return
-        yield _as_before(found, item[0])
+        yield _recorded(step, title, sources, item)
 
 
 _END = object()
@@ -421,6 +432,7 @@ def _of_estimators(name: str, value: Any) -> dict[str, Any]:
 # --- fits ----------------------------------------------------------------------------------------
 
 
+@way_out
 def _fit(
     estimator: Any, function: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -535,6 +547,7 @@ def _show(
         vars(estimator)[_STATE] = state
 
 
+@way_out
 def _fit_result(
     estimator: Any, name: str, given: dict[str, Any], made: Mapping[str, Any], result: Any
 ) -> Any:
@@ -553,6 +566,7 @@ def _fit_result(
 
 def _method(function: Function, name: str) -> Function:
     @functools.wraps(function)
+    @way_out
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return call_method(self, function, name, args, kwargs)
 
@@ -563,6 +577,7 @@ def _attribute(getter: Function, name: str) -> Function:
     """Make the getter of what is computed from what was fitted."""
 
     @functools.wraps(getter)
+    @way_out
     def get(self: Any) -> Any:
         return call_method(self, getter, name, (), {})
 

@@ -51,6 +51,7 @@ def first_of(call: Call) -> Any:
 
 @rule(
     *sklearn_names("preprocessing", "scale minmax_scale maxabs_scale power_transform"),
+    kind="value",
     note="each cell from its column",
 )
 def scale(call: Call) -> Lineages | None:
@@ -269,18 +270,12 @@ def svd_flip(call: Call) -> Lineages | None:
     u, v = call.argument("u"), call.argument("v")
     one, two = call.outputs
     if call.argument("u_based_decision", True):
-        signs = {1: 1}, {1: 0}
-        cells = None, identity(two.shape)
-        rows = [
-            [(u, matched(one.shape, one.shape, signs[0])), (v, cells[0])],
-            [(u, matched(two.shape, one.shape, signs[1])), (v, cells[1])],
-        ]
-    else:
-        rows = [
-            [(u, identity(one.shape)), (v, matched(one.shape, two.shape, {0: 1}))],
-            [(u, None), (v, matched(two.shape, two.shape, {0: 0}))],
-        ]
-    return arrange(call, *rows)
+        sign = matched(two.shape, one.shape, {1: 0})
+        own = [(u, matched(one.shape, one.shape, {1: 1})), (v, None)]
+        return arrange(call, own, [(u, sign), (v, identity(two.shape))])
+    sign = matched(one.shape, two.shape, {0: 1})
+    own = [(u, None), (v, matched(two.shape, two.shape, {0: 0}))]
+    return arrange(call, [(u, identity(one.shape)), (v, sign)], own)
 
 
 @rule("sklearn.utils.compute_sample_weight", "sklearn.utils.class_weight.compute_sample_weight")

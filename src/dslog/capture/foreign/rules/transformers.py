@@ -465,4 +465,15 @@ describe_estimators(
         {"transform": {"X": row, "components_": everything, "normalization_": along(0, 1)}},
     ),
 )  # fmt: skip
-describe_estimators("preprocessing", "AdditiveChi2Sampler", Spec({}, {"transform": {"X": _spread}}))
+
+
+def _tiled(call: MethodCall, out: Array, array: Array) -> Lineage | None:
+    """All columns, again and again."""
+    if array.ndim != 2 or out.ndim != 2:
+        return superset(call, out, array)
+    return columns_from(np.arange(out.shape[1]) % array.shape[1])(call, out, array)
+
+
+describe_estimators(
+    "kernel_approximation", "AdditiveChi2Sampler", Spec({}, {"transform": {"X": _tiled}})
+)

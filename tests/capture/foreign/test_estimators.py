@@ -446,7 +446,7 @@ def test_afterwards_classes_are_as_before():
     assert fields(*classes) == watched
 
 
-def test_watching_one_class_and_unwatching(_watched=None):
+def test_watching_one_class():
     before = fields(decomposition.PCA, linear_model.Lasso)
     one, two = watch_class(decomposition.PCA), watch_class(linear_model.Lasso)
     one()

@@ -177,7 +177,9 @@ def test_what_is_labelled(name):
 def test_counts_are_of_their_labels():
     (lineages,) = judge(metrics.confusion_matrix, LABELS, GUESS, oracle="contains")
     for lineage in lineages:
-        assert pairs_of(lineage) == {(t, g, i) for i, (t, g) in enumerate(zip(LABELS, GUESS))}
+        assert pairs_of(lineage) == {
+            (t, g, i) for i, (t, g) in enumerate(zip(LABELS, GUESS, strict=True))
+        }
 
 
 ROWS = np.arange(24.0).reshape(8, 3)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -93,15 +94,20 @@ def holds_tracked(estimator: Any) -> bool:
 def _any_tracked(items: Iterable[tuple[str, Any]]) -> bool:
     for name, value in items:
         kind = type(value)
+        if kind in _ATOMS:
+            continue
         if _is_ours(value):
             return True
         if kind in (list, tuple, dict):
             inner = value.values() if kind is dict else value
-            if _any_tracked((name, item) for item in inner):
+            if not _ATOMS.issuperset(map(type, inner)) and _any_tracked((name, i) for i in inner):
                 return True
         elif not _is_fitted(name) and _is_estimator(value) and holds_tracked(value):
             return True
     return False
+
+
+_ATOMS = frozenset({int, float, bool, str, bytes, type(None), np.ndarray, np.float64, np.int64})
 
 
 def concealed(value: Any, memo: dict[int, Any], *, copy: bool = False) -> Any:
@@ -276,7 +282,8 @@ def call_method(
             vars(estimator).update(plain_fields(estimator, {}, copy=True))
             vars(estimator).pop(_STATE, None)
         return function(concealed(estimator, {}) if tracked else estimator, *args, **kwargs)
-    if not tracked and first_tracked((*args, *kwargs.values())) is None:
+    given = itertools.chain(enumerate(args), kwargs.items())
+    if not tracked and not _any_tracked((str(name), value) for name, value in given):
         return function(estimator, *args, **kwargs)
     if _passes(estimator) or _is_mixed(estimator, function):
         return function(estimator, *args, **kwargs)

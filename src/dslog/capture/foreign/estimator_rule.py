@@ -119,7 +119,7 @@ def everything(_call: MethodCall, out: Array, array: Array) -> Lineage:
     return all_to_all(out.shape, array.shape)
 
 
-def superset(_call: MethodCall, out: Array, array: Array) -> Lineage:
+def at_most(_call: MethodCall, out: Array, array: Array) -> Lineage:
     """Every cell, as far as we know."""
     return all_to_all(out.shape, array.shape, exact=False)
 
@@ -135,10 +135,10 @@ def cell(call: MethodCall, out: Array, array: Array) -> Lineage:
             return elementwise(out.shape, array.shape)
     except ValueError:
         pass
-    return superset(call, out, array)
+    return at_most(call, out, array)
 
 
-def along(in_axis: int, out_axis: int, *, otherwise: Pattern = superset) -> Pattern:
+def along(in_axis: int, out_axis: int, *, otherwise: Pattern = at_most) -> Pattern:
     """One axis of the input goes with one of the output, the others are read whole.
 
     ``otherwise`` is for what lacks such axes, or has them of another length.
@@ -182,7 +182,7 @@ def like(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Pattern:
         with np.errstate(all="ignore"):
             result = np.asarray(function(array, *args, **kwargs))
         if result.shape != out.shape:
-            return superset(call, out, array)
+            return at_most(call, out, array)
         name = f"numpy.{function.__name__}"
         return find_lineages(Call(name, function, (array, *args), kwargs, (array,), (result,)))[0][
             0
@@ -221,9 +221,9 @@ def _rule(call: Call) -> Lineages | None:
 def _pattern(reads: Reads, name: str, value: Any) -> Pattern:
     """What is read of an argument or an attribute; of a list in place of an array nobody knows."""
     if isinstance(value, (list, tuple)):
-        return superset
+        return at_most
     name = name.partition(".")[0]
-    return reads.get(name, reads.get("state", superset) if name.endswith("_") else superset)
+    return reads.get(name, reads.get("state", at_most) if name.endswith("_") else at_most)
 
 
 def _items(call: Call, value: Any) -> list[Array]:

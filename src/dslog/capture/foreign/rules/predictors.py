@@ -18,6 +18,7 @@ from dslog.capture.foreign.estimator_rule import (
     Reads,
     Spec,
     along,
+    at_most,
     cell,
     describe_estimators,
     everything,
@@ -26,9 +27,8 @@ from dslog.capture.foreign.estimator_rule import (
     per_output,
     per_target,
     row,
-    superset,
 )
-from dslog.capture.foreign.rules.transformers import labels_of, picked
+from dslog.capture.foreign.rules.transformers import labels_of, looked_up
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array
 
@@ -76,7 +76,7 @@ describe_estimators(
 describe_estimators("svm", "LinearSVR", _REGRESSION)
 
 _SCORED: Reads = {
-    "X": row, "coef_": everything, "intercept_": everything, "classes_": picked
+    "X": row, "coef_": everything, "intercept_": everything, "classes_": looked_up
 }  # fmt: skip
 _PROBABLE: Reads = {"X": row, "coef_": everything, "intercept_": everything}
 _CLASSIFIER: dict[str, Reads] = {
@@ -110,7 +110,7 @@ def _by_class(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """Each class's numbers from the rows of that class, columns apart."""
     which = _class_of(call, array)
     if which is None or not out.size or out.ndim != array.ndim:
-        return superset(call, out, array)
+        return at_most(call, out, array)
     rows = from_pairs(which, np.arange(len(which)), out.shape[:1], array.shape[:1]).terms
     if array.ndim == 1:
         return product(out.shape, array.shape, rows)
@@ -131,7 +131,7 @@ describe_estimators(
             "classes_": _FROM_Y, "*": _ALL,
         },
         {
-            "predict": _GAUSS | {"classes_": picked}, "predict_proba": _GAUSS,
+            "predict": _GAUSS | {"classes_": looked_up}, "predict_proba": _GAUSS,
             "predict_joint_log_proba": {
                 "X": row, "theta_": along(0, 1), "var_": along(0, 1), "class_prior_": along(0, 1),
             },
@@ -154,7 +154,7 @@ def _machines(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """Support vectors are rows of the training set."""
     rows = np.asarray(call.estimator.support_, np.int64)
     if out.ndim != 2 or array.ndim != 2 or len(rows) != len(out) or not out.size:
-        return superset(call, out, array)
+        return at_most(call, out, array)
     return lineage_of_positions(
         rows[:, None] * array.shape[1] + np.arange(array.shape[1]), array.shape
     )
@@ -170,7 +170,7 @@ describe_estimators(
             "classes_": _FROM_Y, "class_weight_": _PRIOR, "*": _ALL,
         },
         {
-            "predict": _MACHINE | {"classes_": picked}, "predict_proba": _MACHINE,
+            "predict": _MACHINE | {"classes_": looked_up}, "predict_proba": _MACHINE,
             "decision_function": _MACHINE,
             "coef_": {"dual_coef_": everything, "support_vectors_": along(-1, -1)},
         },
@@ -226,31 +226,43 @@ def _found(call: MethodCall, **options: Any) -> I64 | None:
 
 def _neighbours(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """The rows of the training set that a row's neighbours are."""
+    return _of_found(call, out, array, {})
+
+
+def _their_targets(call: MethodCall, out: Array, array: Array) -> Lineage | None:
+    """The targets of a row's neighbours, each for itself."""
+    return _of_found(call, out, array, {1: 1} if array.ndim == 2 == out.ndim else {})
+
+
+def _of_found(
+    call: MethodCall, out: Array, array: Array, follows: dict[int, int]
+) -> Lineage | None:
     found = _found(call)
     if found is None or len(found) != len(out):
-        return superset(call, out, array)
+        return at_most(call, out, array)
     rows = np.repeat(np.arange(len(found)), found.shape[1])
     pairs = from_pairs(rows, found, out.shape[:1], array.shape[:1])
-    return matched(out.shape, array.shape, {}, pairs.terms)
+    axes = [follow(j, i, out.shape[j]) for i, j in follows.items()]
+    return matched(out.shape, array.shape, {}, pairs.terms, *axes)
 
 
 def _each_neighbour(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """The row of the training set that one neighbour is."""
     found = _found(call, n_neighbors=out.shape[1]) if out.ndim == 2 else None
     if found is None or found.shape != out.shape:
-        return superset(call, out, array)
+        return at_most(call, out, array)
     pairs = from_pairs(np.arange(found.size), found, out.shape, array.shape[:1])
     return matched(out.shape, array.shape, {}, pairs.terms)
 
 
-_NEAR: Reads = {"X": row, "_fit_X": _neighbours, "_y": _neighbours}
+_NEAR: Reads = {"X": row, "_fit_X": _neighbours, "_y": _their_targets}
 _NEAREST: dict[str, Reads] = {"kneighbors": {"X": row, "_fit_X": _each_neighbour}}
 _KEPT: Reads = {"X": cell, "y": nothing}
 describe_estimators(
     "neighbors", "KNeighborsClassifier KNeighborsRegressor",
     Spec(
         {"_fit_X": _KEPT, "_y": {"X": nothing, "y": along(0, 0)}, "classes_": _FROM_Y},
-        _NEAREST | {"predict": _NEAR | {"classes_": picked}, "predict_proba": _NEAR},
+        _NEAREST | {"predict": _NEAR | {"classes_": looked_up}, "predict_proba": _NEAR},
     ),
 )  # fmt: skip
 describe_estimators("neighbors", "NearestNeighbors", Spec({"_fit_X": _KEPT}, _NEAREST))
@@ -263,7 +275,7 @@ def _on_the_way(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """The features that are asked for on the way of a row down the trees."""
     fitted = call.estimator
     if array.ndim != 2 or len(array) != len(out) or not out.size:
-        return superset(call, out, array)
+        return at_most(call, out, array)
     trees = getattr(fitted, "estimators_", [fitted])
     features = np.concatenate([tree.tree_.feature for tree in trees])
     visited = fitted.decision_path(array)
@@ -278,7 +290,7 @@ def _on_the_way(call: MethodCall, out: Array, array: Array) -> Lineage | None:
 _DOWN: Reads = {"X": _on_the_way}
 _TREES = Spec(
     {"classes_": _FROM_Y},
-    {"predict": _DOWN | {"classes_": picked}, "predict_proba": _DOWN, "apply": _DOWN},
+    {"predict": _DOWN | {"classes_": looked_up}, "predict_proba": _DOWN, "apply": _DOWN},
     opaque=True,
 )
 describe_estimators(

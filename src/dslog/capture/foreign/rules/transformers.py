@@ -20,6 +20,7 @@ from dslog.capture.foreign.estimator_rule import (
     Reads,
     Spec,
     along,
+    at_most,
     cell,
     column,
     describe_estimators,
@@ -28,7 +29,6 @@ from dslog.capture.foreign.estimator_rule import (
     like,
     nothing,
     row,
-    superset,
 )
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array
@@ -118,7 +118,7 @@ def columns_from(origin: I64, other: I64 | None = None) -> Pattern:
 
     def pattern(call: MethodCall, out: Array, array: Array) -> Lineage | None:
         if out.ndim != 2 or not out.size or not array.size:
-            return superset(call, out, array)
+            return at_most(call, out, array)
         if not len(origin):
             return None
         across = from_pairs(made, origin, out.shape[1:], array.shape[-1:])
@@ -147,7 +147,14 @@ _SELECT: dict[str, Reads] = {
     "transform": {"X": _selected},
     "inverse_transform": {"X": _selected_back},
 }
-_SCORES: Reads = {"X": column, "y": everything, "state": superset}
+
+
+def _scored(call: MethodCall, out: Array, array: Array) -> Lineage | None:
+    """scikit-learn's score functions look at one column at a time; others may do anything."""
+    known = call.estimator.score_func.__module__.startswith("sklearn.")
+    return inexact(column if known else everything)(call, out, array)
+
+
 describe_estimators(
     "feature_selection", "VarianceThreshold",
     Spec({"*": _per_column(inexact(column))}, _SELECT | {"get_support": {"variances_": cell}}),
@@ -156,7 +163,7 @@ describe_estimators(
     "feature_selection", "SelectKBest SelectPercentile SelectFpr SelectFdr SelectFwe "
     "GenericUnivariateSelect",
     Spec(
-        {"*": {name: inexact(pattern) for name, pattern in _SCORES.items()}},  # any score function
+        {"*": {"X": _scored}},
         _SELECT | {"get_support": {"scores_": everything, "pvalues_": everything}},
     ),
 )  # fmt: skip
@@ -171,7 +178,7 @@ def _powers(call: MethodCall, out: Array, array: Array) -> Lineage | None:
 def _spread(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """Columns that become the same number of columns each."""
     if array.ndim != 2 or out.ndim != 2 or out.shape[1] % max(array.shape[1], 1):
-        return superset(call, out, array)
+        return at_most(call, out, array)
     times = out.shape[1] // array.shape[1]
     return columns_from(np.repeat(np.arange(array.shape[1]), times))(call, out, array)
 
@@ -205,7 +212,7 @@ def _categories(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     if call.method != "inverse_transform" and hasattr(call.estimator, "_n_features_outs"):
         counts = _counts(call)
     if place is None or out.ndim != 2 or counts.sum() != out.shape[1] or not out.size:
-        return superset(call, out, array)
+        return at_most(call, out, array)
     first = int(counts[:place].sum())
     if not counts[place] or not array.size:
         return None
@@ -218,7 +225,7 @@ def _of_column(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """One of a list with an item per column, from that column."""
     place = call.output.rpartition(".")[2]
     if array.ndim != 2 or not place.isdigit() or int(place) >= array.shape[1] or not out.size:
-        return superset(call, out, array)
+        return at_most(call, out, array)
     rows = read(0, 0, len(array) - 1), read(1, int(place), int(place))
     return product(out.shape, array.shape, free(0, len(out)), *rows, exact=False)
 
@@ -251,19 +258,19 @@ describe_estimators(
 # --- labels --------------------------------------------------------------------------------------
 
 
-def picked(call: MethodCall, out: Array, array: Array) -> Lineage | None:
+def looked_up(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """The label that was looked up, which is where its value is."""
     if out.ndim != 1 or array.ndim != 1 or not array.size:
-        return superset(call, out, array)
+        return at_most(call, out, array)
     places = np.minimum(np.searchsorted(array, out), array.size - 1)
     if not np.array_equal(array[places], out):
-        return superset(call, out, array)
+        return at_most(call, out, array)
     return lineage_of_positions(places.astype(np.int64), array.shape)
 
 
 def labels_of(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """Labels are from the first cell of their value."""
-    return like(np.unique)(call, out, array) if array.ndim == 1 else superset(call, out, array)
+    return like(np.unique)(call, out, array) if array.ndim == 1 else at_most(call, out, array)
 
 
 describe_estimators(
@@ -272,7 +279,7 @@ describe_estimators(
         {"*": {"y": labels_of}},
         {
             "transform": {"y": row, "classes_": everything},
-            "inverse_transform": {"y": row, "classes_": picked},
+            "inverse_transform": {"y": row, "classes_": looked_up},
         },
     ),
 )  # fmt: skip
@@ -281,8 +288,8 @@ describe_estimators(
     Spec(
         {"*": {"y": labels_of}},
         {
-            "transform": {"y": row, "classes_": along(0, 1, otherwise=everything)},
-            "inverse_transform": {"Y": row, "classes_": picked},
+            "transform": {"y": row, "classes_": inexact(everything)},
+            "inverse_transform": {"Y": row, "classes_": looked_up},
         },
     ),
 )  # fmt: skip
@@ -313,7 +320,7 @@ def _filled_in(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """The statistics of columns, where something is missing."""
     filled = _filled(call)
     if filled is None or out.shape != filled.shape or array.shape != out.shape[1:]:
-        return superset(call, out, array)
+        return at_most(call, out, array)
     places = np.broadcast_to(np.arange(array.size, dtype=np.int64), out.shape)
     return lineage_of_positions(np.where(filled, places, -1), array.shape)
 
@@ -346,7 +353,7 @@ def _marked(call: MethodCall, out: Array, array: Array) -> Lineage | None:
 
 describe_estimators(
     "impute", "MissingIndicator",
-    Spec({"*": {"X": superset, "y": nothing}}, {"transform": {"X": _marked}}),
+    Spec({"*": {"X": at_most, "y": nothing}}, {"transform": {"X": _marked}}),
 )  # fmt: skip
 
 
@@ -414,7 +421,7 @@ describe_estimators(
     Spec(
         {"*": {name: inexact(pattern) for name, pattern in _CENTRED.items()}},
         {
-            "transform": {"X": superset, "components_": superset},
+            "transform": {"X": at_most, "components_": at_most},
             "inverse_transform": {"X": row, "components_": along(1, 1)},
         },
     ),
@@ -443,7 +450,7 @@ def _chosen_rows(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """The rows that were drawn."""
     rows = np.asarray(call.estimator.component_indices_, np.int64)
     if out.ndim != 2 or rows.shape != out.shape[:1] or not out.size:
-        return superset(call, out, array)
+        return at_most(call, out, array)
     positions = rows[:, None] * array.shape[1] + np.arange(array.shape[1])
     return lineage_of_positions(positions, array.shape)
 
@@ -470,7 +477,7 @@ describe_estimators(
 def _tiled(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """All columns, again and again."""
     if array.ndim != 2 or out.ndim != 2:
-        return superset(call, out, array)
+        return at_most(call, out, array)
     return columns_from(np.arange(out.shape[1]) % array.shape[1])(call, out, array)
 
 

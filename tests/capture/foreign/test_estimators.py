@@ -425,6 +425,35 @@ def test_estimators_from_elsewhere(store, x):
     assert len(back(store, scaled).indices()) == X.size
 
 
+class Noted(preprocessing.StandardScaler):
+    def fit(self, x, y=None):
+        self.seen_ = x.max()
+        return super().fit(x, y)
+
+
+def test_methods_that_call_those_of_their_base(store, x):
+    scaler = Noted().fit(x)
+    assert is_tracked(scaler.seen_)
+    assert is_tracked(scaler.mean_)
+    assert back(store, scaler.transform(x)[0, 0], "x", cell=()).indices().size
+
+
+def test_after_a_store_is_closed_values_are_plain():
+    with dslog.open(":memory:") as store:
+        x = store.track(X.copy(), "x")
+        scaler = preprocessing.StandardScaler().fit(x)
+        forest = ensemble.RandomForestRegressor(2, random_state=0).fit(x, X[:, 0])
+    assert np.asarray(scaler.transform(X)).tolist() == np.asarray(scaler.transform(x)).tolist()
+    assert not is_tracked(forest.fit(x, X[:, 0]).predict(x))
+
+
+def test_inside_of_an_operation(store, x):
+    with dslog.operation("prepare", store):
+        scaled = preprocessing.StandardScaler().fit_transform(x).named("scaled")
+    assert operations(store) == ["prepare"]
+    assert {tuple(cell) for cell in back(store, scaled).indices()} == {(i, 0) for i in range(8)}
+
+
 # --- watching ------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dslog.algebra.positions import from_pairs, lineage_of_positions
-from dslog.algebra.product import follow, matched, product
+from dslog.algebra.product import follow, matched
 from dslog.capture.foreign.estimator_rule import (
     MethodCall,
     Pattern,
@@ -109,12 +109,11 @@ def _class_of(call: MethodCall, array: Array) -> I64 | None:
 def _by_class(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """Each class's numbers from the rows of that class, columns apart."""
     which = _class_of(call, array)
-    if which is None or not out.size or out.ndim != array.ndim:
+    if which is None or not out.size or array.ndim > out.ndim:
         return at_most(call, out, array)
     rows = from_pairs(which, np.arange(len(which)), out.shape[:1], array.shape[:1]).terms
-    if array.ndim == 1:
-        return product(out.shape, array.shape, rows)
-    return product(out.shape, array.shape, rows, follow(1, 1, out.shape[1]))
+    columns = [follow(1, 1, out.shape[1])] if array.ndim == 2 else []
+    return matched(out.shape, array.shape, {}, rows, *columns)
 
 
 _PRIOR: Reads = {"X": nothing, "y": everything, "sample_weight": everything}
@@ -125,7 +124,8 @@ describe_estimators(
     "naive_bayes", "GaussianNB",
     Spec(
         {
-            "theta_": _ALL | {"X": _by_class}, "class_prior_": _PRIOR,
+            "theta_": _ALL | {"X": _by_class, "sample_weight": _by_class},
+            "var_": _ALL | {"sample_weight": _by_class}, "class_prior_": _PRIOR,
             "class_count_": _PRIOR | {"y": _by_class, "sample_weight": _by_class},
             "epsilon_": _ALL | {"y": nothing, "sample_weight": nothing},
             "classes_": _FROM_Y, "*": _ALL,
@@ -142,7 +142,8 @@ describe_estimators(
     "discriminant_analysis", "LinearDiscriminantAnalysis",
     Spec(
         {
-            "classes_": _FROM_Y, "priors_": _PRIOR, "means_": _ALL | {"X": _by_class}, "*": _ALL,
+            "classes_": _FROM_Y, "priors_": _PRIOR, "means_": _ALL | {"X": _by_class},
+            "xbar_": _ALL | {"X": along(-1, -1)}, "*": _ALL,
         },
         _CLASSIFIER
         | {"transform": {"X": row, "scalings_": along(1, 1), "xbar_": everything}},
@@ -153,28 +154,34 @@ describe_estimators(
 def _machines(call: MethodCall, out: Array, array: Array) -> Lineage | None:
     """Support vectors are rows of the training set."""
     rows = np.asarray(call.estimator.support_, np.int64)
-    if out.ndim != 2 or array.ndim != 2 or len(rows) != len(out) or not out.size:
+    if out.ndim != 2 or not out.size or not np.array_equal(array[rows], out):
         return at_most(call, out, array)
-    return lineage_of_positions(
-        rows[:, None] * array.shape[1] + np.arange(array.shape[1]), array.shape
-    )
+    positions = rows[:, None] * array.shape[1] + np.arange(array.shape[1])
+    return lineage_of_positions(positions, array.shape)
 
 
+_VECTORS: Reads = {"X": _machines, "y": nothing, "sample_weight": nothing}
 _KERNEL: Reads = dict.fromkeys(("support_vectors_", "dual_coef_", "intercept_"), everything)
 _MACHINE = {"X": row} | _KERNEL
+_MACHINES: dict[str, Reads] = {
+    "predict": _MACHINE | {"classes_": looked_up},
+    "predict_proba": _MACHINE,
+    "decision_function": _MACHINE,
+    "coef_": {"dual_coef_": everything, "support_vectors_": along(-1, -1)},
+}
+_SHARES = _PRIOR | {"sample_weight": nothing}
 describe_estimators(
-    "svm", "SVC NuSVC SVR NuSVR OneClassSVM",
+    "svm", "SVC NuSVC SVR NuSVR",
     Spec(
         {
-            "support_vectors_": {"X": _machines, "y": nothing, "sample_weight": nothing},
-            "classes_": _FROM_Y, "class_weight_": _PRIOR, "*": _ALL,
+            "support_vectors_": _VECTORS, "classes_": _FROM_Y, "class_weight_": _SHARES, "*": _ALL,
         },
-        {
-            "predict": _MACHINE | {"classes_": looked_up}, "predict_proba": _MACHINE,
-            "decision_function": _MACHINE,
-            "coef_": {"dual_coef_": everything, "support_vectors_": along(-1, -1)},
-        },
+        _MACHINES,
     ),
+)  # fmt: skip
+describe_estimators(
+    "svm", "OneClassSVM",
+    Spec({"support_vectors_": _VECTORS, "*": _ALL | {"y": nothing}}, _MACHINES),
 )  # fmt: skip
 
 

@@ -374,7 +374,10 @@ def _whitened(call: MethodCall, out: Array, array: Array) -> Lineage | None:
 describe_estimators(
     "decomposition", "PCA IncrementalPCA",
     Spec(
-        {"mean_": _per_column(), "*": _CENTRED},
+        {
+            "mean_": _per_column(), "var_": _per_column(), "n_samples_seen_": _UNREAD,
+            "*": _CENTRED,
+        },
         {
             "transform": _PROJECT | {"explained_variance_": _whitened},
             "inverse_transform": {

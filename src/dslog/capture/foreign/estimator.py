@@ -446,15 +446,14 @@ def _fit(
     """Run a method that fits, on the estimator itself, and show what it made as tracked arrays."""
     kind, fields = type(estimator), vars(estimator)
     spec = spec_of(kind)
-    named = frozenset() if spec is None else frozenset(spec.fit)
     goes_on = name == "partial_fit" or fields.get("warm_start") is True
     given = _bind(function, args, kwargs)
     parameters = _attributes(estimator, None if goes_on else {}, opaque=goes_on)
     sources = _tracked_items(given) | parameters
+    opaque = bool(sources) and (spec is None or spec.opaque)
     before, plain = dict(fields), plain_fields(estimator, {}, copy=True)
     plain_args, plain_kwargs = _plain_arguments(estimator, args, kwargs)
     arguments = _bind(function, plain_args, plain_kwargs)
-    title = "partial_fit" if name == "partial_fit" else "fit"
     step = MethodCall(estimator, kind, name, arguments, _text(estimator))
     result: list[Any] = []
     made: dict[str, Any] = {}
@@ -462,62 +461,65 @@ def _fit(
     def compute(*_args: Any, **_values: Any) -> Any:
         with _inside():
             result.append(function(estimator, *plain_args, **plain_kwargs))
-        arrays: list[Any] = []
+        fitted = [key for key in fields if _is_fitted(key) or (spec and key in spec.fit)]
+        changed = _changed(fitted, fields, before, plain, goes_on=goes_on)
+        made.update({key: fields[key] for key in changed})
+        return _outputs(step, made, opaque=opaque)
 
-        def collect(label: str, value: Any) -> Any:
-            if label == "state":
-                return None
-            step.made.append(label)
-            arrays.append(np.float64(value) if type(value) in (float, int) else value)
-            return value
-
-        made.update(_made(estimator, before, plain, named))
-        memo: dict[int, Any] = {}
-        for attribute, value in made.items():
-            revealed(attribute, value, collect, memo)
-        if sources and (spec is None or spec.opaque):
-            step.made.append("state")
-            arrays.append(np.zeros(()))
-        return tuple(arrays)
-
-    for key in set(fields) - set(plain):
-        del fields[key]
+    fields.pop(_STATE, None)
     fields.update(plain)
+    title = f"{kind.__name__}.{'partial_fit' if name == 'partial_fit' else 'fit'}"
     try:
-        found = execute(
-            TrackedArray, f"{kind.__name__}.{title}", method_call, (step,), sources, run=compute
-        )
-        _show(estimator, step, made, list(found), sources)
+        found = execute(TrackedArray, title, method_call, (step,), sources, run=compute)
+    except BaseException:
+        fields.update({key: before[key] for key in before.keys() & {_STATE}})
+        raise
     finally:
-        for key, value in before.items():
-            if key not in made and fields.get(key, _END) is plain.get(key):
-                fields[key] = value
+        for key in plain.keys() - made.keys():
+            if fields.get(key, _END) is plain[key]:
+                fields[key] = before[key]
+    _show(estimator, step, made, list(found), sources)
     return _fit_result(estimator, name, given, made, result[0])
 
 
-def _made(
-    estimator: Any, before: Mapping[str, Any], plain: Mapping[str, Any], named: frozenset[str]
-) -> dict[str, Any]:
-    """Return the attributes that a fit made anew."""
-    found: dict[str, Any] = {}
-    for key, value in vars(estimator).items():
-        if not _is_fitted(key) and key not in named:
-            continue
-        old = plain.get(key, _END)
-        if value is old and before[key] is old and not isinstance(value, np.ndarray):
-            continue
-        if value is old and _same_values(value, before[key]):
-            continue
-        found[key] = value
-    return found
+def _changed(
+    fitted: Iterable[str],
+    fields: Mapping[str, Any],
+    before: Mapping[str, Any],
+    plain: Mapping[str, Any],
+    *,
+    goes_on: bool,
+) -> Iterator[str]:
+    """Give the attributes that a fit made, or that one that goes on may have written into."""
+    for key in fitted:
+        value = fields[key]
+        if value is plain.get(key, _END):
+            if not _is_ours(before[key]):
+                if not goes_on or type(value) not in (np.ndarray, list, tuple):
+                    continue
+            elif type(value) is np.ndarray:  # a copy; a number may be the same one by chance
+                if value.tobytes() == plain_values(before[key]).tobytes():
+                    continue
+        yield key
 
 
-def _same_values(value: Any, before: Any) -> bool:
-    """Whether a copy that a fit was given is still what it was."""
-    if not isinstance(value, np.ndarray) or not _is_ours(before):
-        return value is before
-    old = plain_values(before)
-    return isinstance(old, np.ndarray) and value.tobytes() == old.tobytes()
+def _outputs(step: MethodCall, made: Mapping[str, Any], *, opaque: bool) -> tuple[Any, ...]:
+    """Return the arrays and numbers in what was made, and name them on the step."""
+    arrays: list[Any] = []
+
+    def collect(label: str, value: Any) -> Any:
+        if label != "state":
+            step.made.append(label)
+            arrays.append(np.float64(value) if type(value) in (float, int) else value)
+        return value
+
+    memo: dict[int, Any] = {}
+    for attribute, value in made.items():
+        revealed(attribute, value, collect, memo)
+    if opaque:
+        step.made.append("state")
+        arrays.append(np.zeros(()))
+    return tuple(arrays)
 
 
 def _show(

@@ -392,6 +392,9 @@ def test_estimators_that_were_fitted_before(store, x, y):
     assert len(back(store, chosen).indices()) == X.size
     still = frozen.FrozenEstimator(linear_model.LogisticRegression().fit(x, y))
     assert is_tracked(still.predict(X))
+    fitted = operations(store)
+    still.fit(x, y)
+    assert operations(store) == fitted
     outer = ensemble.VotingClassifier([("a", still)]).fit(X, Y)
     assert len(back(store, outer.predict(X)).indices()) == X.size
 

@@ -52,7 +52,9 @@ _USES = (
     "latent_mean_and_variance cost_complexity_pruning_path dbscan_clustering gibbs"
 )
 METHODS = FITS.union(_USES.split())
-_PASSING = frozenset({"Pipeline", "FeatureUnion", "ColumnTransformer", "FunctionTransformer"})
+_PASSING = frozenset(
+    {"Pipeline", "FeatureUnion", "ColumnTransformer", "FunctionTransformer", "FrozenEstimator"}
+)
 _RULES = ("transformers", "predictors")
 _STATE = "_dslog_state"
 _INSIDE: ContextVar[bool] = ContextVar("_INSIDE", default=False)
@@ -88,10 +90,10 @@ def _is_fitted(name: str) -> bool:
 
 def holds_tracked(estimator: Any) -> bool:
     """Whether an estimator, or one that it was given, has tracked attributes."""
-    return _any_tracked(vars(estimator).items())
+    return _any_tracked(vars(estimator).items(), most=100)  # a vocabulary has millions of items
 
 
-def _any_tracked(items: Iterable[tuple[str, Any]]) -> bool:
+def _any_tracked(items: Iterable[tuple[str, Any]], most: int | None = None) -> bool:
     for name, value in items:
         kind = type(value)
         if kind in _ATOMS:
@@ -99,8 +101,9 @@ def _any_tracked(items: Iterable[tuple[str, Any]]) -> bool:
         if _is_ours(value):
             return True
         if kind in (list, tuple, dict):
-            inner = value.values() if kind is dict else value
-            if not _ATOMS.issuperset(map(type, inner)) and _any_tracked((name, i) for i in inner):
+            inner = list(itertools.islice(value.values() if kind is dict else value, most))
+            plain = _ATOMS.issuperset(map(type, inner))
+            if not plain and _any_tracked(((name, item) for item in inner), most):
                 return True
         elif not _is_fitted(name) and _is_estimator(value) and holds_tracked(value):
             return True
@@ -492,15 +495,14 @@ def _changed(
 ) -> Iterator[str]:
     """Give the attributes that a fit made, or that one that goes on may have written into."""
     for key in fitted:
-        value = fields[key]
-        if value is plain.get(key, _END):
-            if not _is_ours(before[key]):
-                if not goes_on or type(value) not in (np.ndarray, list, tuple):
-                    continue
-            elif type(value) is np.ndarray:  # a copy; a number may be the same one by chance
-                if value.tobytes() == plain_values(before[key]).tobytes():
-                    continue
-        yield key
+        value, kind = fields[key], type(fields[key])
+        same = value is plain.get(key, _END)
+        if same and not _is_ours(before[key]):
+            same = not goes_on or kind not in (np.ndarray, list, tuple)
+        elif same:  # arrays are copies then; a number may be the same one by chance
+            same = kind is np.ndarray and value.tobytes() == plain_values(before[key]).tobytes()
+        if not same:
+            yield key
 
 
 def _outputs(step: MethodCall, made: Mapping[str, Any], *, opaque: bool) -> tuple[Any, ...]:

@@ -109,6 +109,7 @@ READ = {
     "power_transform": (preprocessing.power_transform, X),
     "binarize": (preprocessing.binarize, X),
     "check_array": (utils.check_array, X),
+    "check_X_y": (utils.check_X_y, X, {"y": TARGET}),
     "max_error": (metrics.max_error, P, Q),
     "accuracy_score": (metrics.accuracy_score, LABELS, GUESS, {"sample_weight": WEIGHTS}),
     "f1_score": (metrics.f1_score, LABELS, GUESS),
@@ -222,6 +223,15 @@ def test_draws_move_rows(func, seed):
     for i, j, a, b in pairs_of(lineage):
         assert call.outputs[0][i, j] == values[a, b]
     assert len(pairs_of(lineage)) == ROWS.size
+
+
+def test_rows_without_cells_are_known_by_others():
+    call, _ = called(utils.shuffle, (np.zeros((8, 0)), ROWS, MARKS.astype(object)), {})
+    (entry,) = REGISTRY.find(utils.shuffle)
+    found = written_out(call, entry.rule(call))
+    assert found[2][2].exact
+    expected = {(i, int(row[0] // 3)) for i, row in enumerate(call.outputs[1])}
+    assert pairs_of(found[2][2]) == expected
 
 
 def test_equal_rows_cannot_be_told_apart():

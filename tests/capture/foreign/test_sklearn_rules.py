@@ -22,7 +22,7 @@ from sklearn.utils import extmath
 
 from dslog.capture.foreign.rules import sklearn_functions, sklearn_metrics  # noqa: F401
 from dslog.capture.numpy.call import Call
-from dslog.capture.numpy.registry import REGISTRY, resolve
+from dslog.capture.numpy.registry import REGISTRY, function_named
 
 RANDOM = np.random.default_rng(11)
 X, Y = RANDOM.random((5, 3)) + 0.5, RANDOM.random((4, 3)) + 0.5
@@ -260,4 +260,4 @@ def test_classes_are_called_by_their_names():
     from dslog.capture.foreign.estimator_rule import SPECS
     from dslog.capture.foreign.rules import predictors, transformers  # noqa: F401
 
-    assert [name for name in SPECS if resolve(name) is None] == []
+    assert [name for name in SPECS if function_named(name) is None] == []

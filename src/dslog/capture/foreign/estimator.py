@@ -31,14 +31,7 @@ from dslog.capture.foreign.estimator_rule import MethodCall, Reads, method_call,
 from dslog.capture.numpy.array import TrackedArray, plain_values
 from dslog.capture.numpy.call import signature_of
 from dslog.capture.numpy.dispatch import execute
-from dslog.capture.numpy.memory import (
-    Tracked,
-    TrackedScalar,
-    first_tracked,
-    node_of,
-    own_node,
-    way_out,
-)
+from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, node_of, own_node
 from dslog.capture.numpy.scalar import make
 from dslog.types import Array
 
@@ -271,7 +264,6 @@ def _passes(estimator: Any) -> bool:
     )
 
 
-@way_out
 def call_method(
     estimator: Any, function: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -311,7 +303,6 @@ def _plain_arguments(
     return plain, {key: concealed(value, memo, copy=copy) for key, value in kwargs.items()}
 
 
-@way_out
 def _use(
     estimator: Any, function: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -338,7 +329,6 @@ def _transfer(twin: Any, fields: Mapping[str, Any], estimator: Any) -> None:
             vars(estimator)[key] = value
 
 
-@way_out
 def record_use(
     estimator: Any, twin: Any, name: str, given: dict[str, Any], run: Callable[[], Any]
 ) -> Any:
@@ -362,7 +352,6 @@ def record_use(
     return _recorded(step, title, sources, result)
 
 
-@way_out
 def _recorded(step: MethodCall, title: str, sources: dict[str, Any], result: Any) -> Any:
     """Record a call that gave a result, and return that tracked."""
     shown = np.float64(result) if type(result) is float else result
@@ -381,7 +370,6 @@ def _as_before(found: Any, result: Any) -> Any:
     return result if type(result) is float else found
 
 
-@way_out
 def _each(
     step: MethodCall, title: str, sources: dict[str, Any], items: Iterator[Any]
 ) -> Iterator[Any]:
@@ -442,7 +430,6 @@ def _of_estimators(name: str, value: Any) -> dict[str, Any]:
 # --- fits ----------------------------------------------------------------------------------------
 
 
-@way_out
 def _fit(
     estimator: Any, function: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -558,7 +545,6 @@ def _show(
         vars(estimator)[_STATE] = state
 
 
-@way_out
 def _fit_result(
     estimator: Any, name: str, given: dict[str, Any], made: Mapping[str, Any], result: Any
 ) -> Any:
@@ -577,7 +563,6 @@ def _fit_result(
 
 def _method(function: Function, name: str) -> Function:
     @functools.wraps(function)
-    @way_out
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return call_method(self, function, name, args, kwargs)
 
@@ -588,7 +573,6 @@ def _attribute(getter: Function, name: str) -> Function:
     """Make the getter of what is computed from what was fitted."""
 
     @functools.wraps(getter)
-    @way_out
     def get(self: Any) -> Any:
         return call_method(self, getter, name, (), {})
 

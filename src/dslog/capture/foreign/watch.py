@@ -11,12 +11,14 @@ import importlib
 import importlib.abc
 import importlib.util
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib.machinery import ModuleSpec
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Self
 
+from dslog.capture.foreign.estimator import watch_estimators
 from dslog.capture.foreign.foreign_call import call_foreign
 from dslog.capture.numpy.dispatch import Anywhere
 from dslog.capture.place import origin_of
@@ -39,17 +41,20 @@ LIBRARIES = {
         *("metrics", "metrics.pairwise", "mixture", "model_selection", "multiclass"),
         *("multioutput", "naive_bayes", "neighbors", "neural_network", "pipeline"),
         *("preprocessing", "random_projection", "semi_supervised", "svm", "tree", "utils"),
-        *("utils.class_weight", "utils.extmath"),
+        *("frozen", "inspection", "utils.class_weight", "utils.extmath"),
     ],
     "cv2": [],
 }
 """Libraries that there are rules for, with the public modules that functions are in."""
 _RULES: dict[str, list[str]] = {
-    "scipy": [],
-    "skimage": [],
-    "sklearn": [],
+    "scipy": [
+        *("distances", "interpolation", "ndimage", "scipy_fft", "scipy_linalg", "scipy_signal"),
+        "scipy_stats",
+    ],
+    "skimage": ["skimage_color", "skimage_filters", "skimage_transform"],
+    "sklearn": ["sklearn_functions", "sklearn_metrics"],
 }
-"""The modules of rules that a library needs."""
+"""The modules of rules for functions that a library needs; those for estimators come with them."""
 
 
 class WatchedLibraries:
@@ -78,6 +83,8 @@ class WatchedLibraries:
         library = module.__name__.partition(".")[0]
         for rules in _RULES.get(library, ()):
             importlib.import_module(f"dslog.capture.foreign.rules.{rules}")
+        if library == "sklearn":
+            self._undo.append(watch_estimators(module))
         replaced: dict[int, tuple[Any, Any]] = {}
         for name, value in _public(module):
             if _is_function(value, library):
@@ -150,14 +157,20 @@ def _inside(name: str) -> list[str]:
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
     names: Sequence[str] = getattr(module, "__all__", None) or dir(module)
+    inner = {one.partition(".")[0] for one in LIBRARIES.get(module.__name__, ())}
     for name in names:
-        if not name.startswith("_") and (value := getattr(module, name, None)) is not None:
+        if name.startswith("_") or name in inner:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # some names are there to warn whoever asks for them
+            value = getattr(module, name, None)
+        if value is not None:
             yield name, value
 
 
 def _is_function(value: Any, library: str) -> bool:
     known = isinstance(value, (FunctionType, BuiltinFunctionType)) or (
-        type(value).__name__ in ("cython_function_or_method", "function")
+        type(value).__name__ in ("cython_function_or_method", "_Function")  # compiled; scipy.fft's
     )
     return known and str(getattr(value, "__module__", "")).partition(".")[0] in (library, "")
 

@@ -10,7 +10,7 @@ import numpy as np
 from dslog.capture.numpy.handlers import as_tracked, gather, get_item, plain_in, target_memory
 from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, node_of, plain_of
 from dslog.capture.numpy.overwrite import all_cells, write_codes
-from dslog.capture.numpy.way_out import take, way_out
+from dslog.capture.numpy.way_out import take
 
 
 class TrackedFlat:
@@ -82,7 +82,6 @@ class TrackedFlat:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @way_out
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         flat = take(self.base, "__array__").flatten()
         return flat if dtype is None else flat.astype(dtype)
@@ -156,7 +155,6 @@ class CellIterator:
         return getattr(self._places, name)
 
 
-@way_out
 def iterate(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.nditer(arrays)``: followed where it gives single cells."""
     names = ("op", "flags", "op_flags")

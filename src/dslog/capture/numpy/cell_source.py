@@ -44,10 +44,10 @@ def united(sources: Iterable[Source | None]) -> Source | None:
     return found
 
 
-def flat(source: Source) -> Source:
+def cells_of(source: Source) -> Source:
     """Return the cells of a source, without a tree; one that is reached in two ways comes once.
 
-    >>> flat((None, ("n", 1), (None, ("n", 2, "n", 3), ("n", 1))))
+    >>> cells_of((None, ("n", 1), (None, ("n", 2, "n", 3), ("n", 1))))
     ('n', 1, 'n', 2, 'n', 3)
     """
     if source[0] is not None:
@@ -65,14 +65,14 @@ def flat(source: Source) -> Source:
 
 def nodes_in(source: Source) -> list[Node]:
     """Return the nodes of a source's cells, each once."""
-    return list(dict.fromkeys(flat(source)[::2]))
+    return list(dict.fromkeys(cells_of(source)[::2]))
 
 
 def lineages_of(
     sources: Iterable[tuple[int, Source | None]], shape: Shape
 ) -> list[tuple[Node, Lineage]]:
     """Return the lineage of an array from each node, given the source of cells by position."""
-    cells = [(at, flat(source)) for at, source in sources if source is not None]
+    cells = [(at, cells_of(source)) for at, source in sources if source is not None]
     if not cells:
         return []
     every = list(chain.from_iterable([source for _, source in cells]))

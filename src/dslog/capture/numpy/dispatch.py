@@ -46,7 +46,7 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.numpy.overwrite import identity_on, write_view
 from dslog.capture.numpy.registry import REGISTRY, Found, find
-from dslog.capture.numpy.way_out import leak, way_out
+from dslog.capture.numpy.way_out import leak
 from dslog.capture.place import origin_of
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.cells.boxes import unpaint
@@ -63,7 +63,6 @@ _BY_CELL = frozenset({"numpy.clip", "numpy.round", "numpy.around"})
 _MODULES = {"linalg", "fft", "char", "strings", "lib", "stride_tricks", "rec"}
 
 
-@way_out
 def call_function(
     kind: type[Tracked], func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
@@ -82,7 +81,6 @@ def call_function(
     return execute(kind, name, func, args, rest, **given)
 
 
-@way_out
 def call_ufunc(
     kind: type[Tracked],
     ufunc: np.ufunc,
@@ -111,7 +109,6 @@ def _before_options(func: Callable[..., Any]) -> int:
     return min(places, default=1 << 30)
 
 
-@way_out
 def execute(
     kind: type[Tracked],
     name: str,
@@ -168,14 +165,12 @@ def _given_outs(out: Any) -> tuple[Any, ...] | None:
     return None if all(each is None for each in outs) else outs
 
 
-@way_out
 def _check_escape(result: Any, name: str, inputs: Inputs) -> None:
     """Take note of a result that holds values in something that can't be tracked."""
     if _escapes(result):
         leak(short_name(name), *inputs.arrays)
 
 
-@way_out
 def _without_latent(result: Any, name: str, inputs: Inputs) -> Any:
     """Return a result with plain arrays for those that code of the program gave to numpy."""
     if isinstance(result, Tracked):
@@ -271,7 +266,6 @@ def record(
     recorder.record(Step(op, nodes, made, rows, found.args, found.answer))
 
 
-@way_out
 def _execute_into(
     kind: type[Tracked],
     name: str,
@@ -636,7 +630,6 @@ class StandIn:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stands_for, name)
 
-    @way_out
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Act, or be the original where the caller is not followed."""
         code = sys._getframe(1).f_code  # noqa: SLF001 (who calls decides)
@@ -648,7 +641,6 @@ class StandIn:
 class OfLists(StandIn):
     """A function that asks its arguments, but does not look into lists."""
 
-    @way_out
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Act where the caller is followed and an argument is a list."""
         for arg in args:
@@ -663,7 +655,6 @@ class OfLists(StandIn):
 class Anywhere(StandIn):
     """A function that is followed whoever calls it."""
 
-    @way_out
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Act."""
         return self.act(self.stands_for, args, kwargs)

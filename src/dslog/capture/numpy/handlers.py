@@ -54,13 +54,12 @@ from dslog.capture.numpy.overwrite import all_cells, write_cells, write_codes
 from dslog.capture.numpy.overwrite import set_item as assign_item
 from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.view import is_view, place, positions
-from dslog.capture.numpy.way_out import decide, leak, nodes_behind, way_out
+from dslog.capture.numpy.way_out import decide, leak, nodes_behind
 from dslog.capture.recorder import Node, Step
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array
 
 
-@way_out
 def get_cell(array: Tracked, key: Any) -> Any:
     """Return ``array[key]``; of a single cell without looking at the rest of the array."""
     state = array.tracking
@@ -113,7 +112,6 @@ def set_cell(array: Tracked, key: Any, value: Any) -> bool:
     return True
 
 
-@way_out
 def get_item(array: Tracked, key: Any) -> Any:
     """Return ``array[key]``, tracked."""
     plain = plain_of(array)
@@ -192,7 +190,6 @@ def target_memory(array: Any, *values: Any) -> Memory | None:
     return memory
 
 
-@way_out
 def set_item(array: Tracked, key: Any, value: Any) -> None:
     """Assign ``array[key] = value``: overwritten cells have the value's lineage from now on."""
     memory, plain = target_memory(array, value, key), plain_of(array)
@@ -358,7 +355,6 @@ def _plain_end(end: Any, picks: Inputs) -> Any:
     return end
 
 
-@way_out
 def _decided_end(end: Any) -> Any:
     """Return where a slice ends: that says how many cells there are, and goes into none."""
     if isinstance(end, (Tracked, TrackedScalar)):
@@ -459,7 +455,6 @@ def _writes(func: Callable[..., Any], target: str, values: str) -> Handler:
     """Make the handler of a function that writes some of ``values`` into ``target``."""
     signature = _signature(func)
 
-    @way_out
     def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         bound = signature.bind_partial(*args, **kwargs)
         array, new = bound.arguments[target], as_tracked(bound.arguments[values], kind)
@@ -516,7 +511,6 @@ def _not_overwriting(func: Callable[..., Any]) -> Handler:
     return handle
 
 
-@way_out
 def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
     """``ufunc.at(a, indices, b)``: cells of ``a`` also from the cells of ``b`` put on them.
 
@@ -562,7 +556,6 @@ _PLACES = {
 def _as_array(func: Callable[..., Any]) -> Handler:
     """Make the handler of ``np.array(..., like=x)`` and its kin: lists keep their lineage."""
 
-    @way_out
     def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         given = _PLACES[func.__name__]
         kwargs = {**dict(zip(given, args, strict=False)), **kwargs}
@@ -581,7 +574,6 @@ def _as_array(func: Callable[..., Any]) -> Handler:
 def saved(func: Callable[..., Any]) -> Handler:
     """Make the handler of a function that writes values into a file."""
 
-    @way_out
     def handle(_kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         leak(func.__name__, *args, *kwargs.values())
         return func(*map(plain_in, args), **{key: plain_in(value) for key, value in kwargs.items()})

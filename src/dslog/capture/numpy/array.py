@@ -397,7 +397,18 @@ class TrackedArray(Methods):
         return np
 
     def __getitem__(self, key: Any) -> Any:
-        return get_cell(self, key) if type(key) in (tuple, int) else get_item(self, key)
+        kind = type(key)
+        if kind is tuple and len(key) == 2:  # a loop over a matrix: what follows is worth it
+            state = self.tracking
+            steps, memory, (i, j) = state.steps, state.memory, key
+            if type(i) is type(j) is int and steps and len(steps) == 3 and memory is not None:
+                item = state.plain[key]
+                if i >= 0 and j >= 0 and memory.still:
+                    cell = (memory.node, steps[0] + i * steps[1] + j * steps[2])
+                    made = make(item, cell, memory.recorder)
+                    if made is not item:
+                        return made
+        return get_cell(self, key) if kind in (tuple, int) else get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if type(key) not in (tuple, int) or not set_cell(self, key, value):

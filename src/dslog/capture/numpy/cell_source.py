@@ -21,16 +21,16 @@ from dslog.lineage.lineage import Lineage
 from dslog.types import Shape
 
 Source = tuple[Any, ...]
-_FLAT = 64  # cells and their positions that are copied when sources are united
+FLAT = 64  # cells and their positions that are copied when sources are united
 
 
 def both(one: Source, other: Source) -> Source:
     """Return the source of what was made of two values."""
-    if other[0] is not None and len(one) + len(other) <= _FLAT:
+    if other[0] is not None and len(one) + len(other) <= FLAT:
         if one[0] is not None:
             return one + other
         last = one[-1]
-        if last[0] is not None and len(last) + len(other) <= _FLAT:
+        if last[0] is not None and len(last) + len(other) <= FLAT:
             return (*one[:-1], last + other)
     return None, one, other
 

@@ -87,6 +87,7 @@ class Memory:
         "node",
         "recorder",
         "root",
+        "still",
         "version",
     )
 
@@ -98,6 +99,7 @@ class Memory:
         self.node = node
         self.recorder = recorder
         self.version = 0
+        self.still = True  # no write waits, and nobody else may write
         self._first: Node | None = None  # whose name those of later versions begin with
         self._made = 0
         self._writes: list[Write] = []
@@ -115,6 +117,7 @@ class Memory:
     def write(self, write: Write) -> None:
         """Take note of overwritten cells."""
         self._begin()
+        self.still = False
         self._gather()
         if len(self._writes) >= CaptureCost.current().waiting_writes:
             self.settle()
@@ -129,6 +132,7 @@ class Memory:
         if not self._cells or scopes is not self._scopes:
             self._begin()
             self._scopes = scopes
+            self.still = False
         self._cells[position] = source
         if self._seen is not None:
             self._seen.reshape(-1)[position] = self.root.flat[position]
@@ -176,6 +180,7 @@ class Memory:
         """Forget the versions since a mark; the values are somebody else's business."""
         self.node, self.version, self._first, self._made = mark
         self._writes, self._cells, self._lent, self._seen = [], {}, [], None
+        self.still = True
 
     # what others may write
 
@@ -188,6 +193,7 @@ class Memory:
         """Return a view for somebody who may write into it, now or as long as they hold it."""
         if not view.flags.writeable:
             return view
+        self.still = False
         loan = Loan(view)
         given = loan.given()
         self._lent.append(None if given is None else weakref.ref(loan))
@@ -203,6 +209,7 @@ class Memory:
             self.write(Write(np.flatnonzero(written), ()))
         if not self._lent:
             self._seen = None
+            self.still = not self.waiting
 
     def _begin(self) -> None:
         """Let writes of another scope, made before, be a version of their own."""
@@ -223,6 +230,7 @@ class Memory:
 
     def _go_on(self, node: Node) -> None:
         self.node = node
+        self.still = not self._lent
         self.version += 1
         if self.keep:
             self.recorder.keep(node, self.root)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dslog.algebra.product import identity
-from dslog.capture.numpy.cell_source import Source, both, united
+from dslog.capture.numpy.cell_source import FLAT, Source, both, united
 from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
@@ -98,7 +98,9 @@ def _binary(name: str, function: Callable[..., Any]) -> tuple[Any, Any]:
     def method(self: Scalar, other: Any) -> Any:
         kind = type(other)
         if kind in _TRACKED:
-            result, source = function(self.plain, other.plain), both(self.source, other.source)
+            result, source, more = function(self.plain, other.plain), self.source, other.source
+            few = len(source) + len(more) <= FLAT and source[0] is not None is not more[0]
+            source = source + more if few else both(source, more)
         elif kind in _PLAIN:
             result, source = function(self.plain, other), self.source
         else:

@@ -19,13 +19,13 @@ import numpy as np
 from dslog.algebra.product import all_to_all
 from dslog.capture.numpy.array import TrackedArray
 from dslog.capture.numpy.call import Call, Lineages, describe, short_name
-from dslog.capture.numpy.dispatch import following, track_results
+from dslog.capture.numpy.dispatch import track_results
 from dslog.capture.numpy.group import Group, begin_group, drop_group, end_group
 from dslog.capture.numpy.handlers import plain_in, set_item
 from dslog.capture.numpy.index_run import run_on_codes
+from dslog.capture.numpy.inputs import Inputs
 from dslog.capture.numpy.loan import differing
 from dslog.capture.numpy.memory import (
-    Inputs,
     Leaving,
     Tracked,
     TrackedScalar,
@@ -39,6 +39,7 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.numpy.registry import REGISTRY, Found, by_rule, find_lineages
 from dslog.capture.numpy.scalar import make
+from dslog.capture.numpy.stand_in import following
 from dslog.capture.recorder import Node
 from dslog.types import Array
 
@@ -219,7 +220,7 @@ class _ForeignCall:
 
     @way_out
     def follow(self) -> Any:
-        """Run the function on tracked values; if some leave, on plain ones, and see what is known."""
+        """Run the function on tracked values; if some leave, on plain ones; see what's known."""
         group, token = begin_group(short_name(self.name), self.inputs.home)
         left: list[Leaving] = []
         more: list[Node] = []

@@ -34,14 +34,15 @@ from dslog.capture.numpy.cell_source import Source, lineages_of, united
 from dslog.capture.numpy.dispatch import call_function, execute, merge, track_results
 from dslog.capture.numpy.index import lineage_of_index, lineage_of_item, open_key, plan_key
 from dslog.capture.numpy.index_run import Codes
+from dslog.capture.numpy.inputs import Inputs
 from dslog.capture.numpy.memory import (
-    Inputs,
     Latent,
     Memory,
     Tracked,
     TrackedScalar,
     decide,
     first_tracked,
+    home_among,
     home_of,
     leak,
     memory_of,
@@ -81,7 +82,7 @@ def get_item(array: Tracked, key: Any) -> Any:
             return made
     inputs, picks = Inputs(), Inputs()
     inputs.unwrap(array)
-    key = _plain_key(key, picks, type(array))
+    key = plain_key(key, picks, type(array))
     item = plain[key]
     if isinstance(item, np.void):
         item = plain[open_key(key)]  # numpy's is no copy either
@@ -107,7 +108,7 @@ def get_item(array: Tracked, key: Any) -> Any:
 def _get_plain(array: Tracked, key: Any) -> Any:
     """Return an item of values that are not tracked; numbers that pick it may be."""
     plain, latent, picks = plain_of(array), array.tracking.latent, Inputs()
-    key = _plain_key(key, picks, type(array))
+    key = plain_key(key, picks, type(array))
     item = plain[key]
     kind = type(item)
     if picks.nodes and (kind is np.ndarray or isinstance(item, np.generic)):
@@ -137,8 +138,8 @@ def target_memory(array: Any, *values: Any) -> Memory | None:
     if not isinstance(array, Tracked):
         return None
     memory = memory_of(array)
-    if memory is None and (tracked := first_tracked(values)) is not None:
-        return memory_to_write(array, home_of(tracked))
+    if memory is None:
+        return memory_to_write(array, home_among(values))
     return memory
 
 
@@ -158,12 +159,12 @@ def set_item(array: Tracked, key: Any, value: Any) -> None:
             memory.write_cell(position, united("setitem", (*sources, *_key_sources(key))))
             return
     picks = Inputs()
-    key = _plain_key(key, picks, type(array))
+    key = plain_key(key, picks, type(array))
     value = as_tracked(value, type(array))
     source = node_of(value) if isinstance(value, Tracked) else None
     content = plain_of(value) if isinstance(value, Tracked) else value
     origins = [
-        (node, _index_of_items(plain, key, index))
+        (node, index_of_items(plain, key, index))
         for index, node in zip(picks.plains, picks.nodes, strict=True)
     ]
     assign_item(memory, plain, key, content, source, origins)
@@ -278,10 +279,10 @@ def _key_sources(key: Any) -> list[Source]:
     return [item.source for item in items if isinstance(item, TrackedScalar)]
 
 
-def _plain_key(key: Any, picks: Inputs, kind: type[Tracked]) -> Any:
+def plain_key(key: Any, picks: Inputs, kind: type[Tracked]) -> Any:
     """Return a key without tracked values; those that pick cells by number are noted."""
     if isinstance(key, tuple):
-        return tuple(_plain_key(item, picks, kind) for item in key)
+        return tuple(plain_key(item, picks, kind) for item in key)
     if isinstance(key, slice):
         start, step = (_plain_end(end, picks) for end in (key.start, key.step))
         return slice(start, _decided_end(key.stop), step)
@@ -326,7 +327,7 @@ def _from_index(plain: Array, key: Any, index: Array, output: Array) -> Lineage 
     return lineage_of_index(plan, index.shape)
 
 
-def _index_of_items(plain: Array, key: Any, index: Array) -> I64:
+def index_of_items(plain: Array, key: Any, index: Array) -> I64:
     """By the C-order position of an item, the position in an index of the number that picks it."""
     item = plain[open_key(key)]
     lineage = _from_index(plain, key, index, item)
@@ -405,31 +406,44 @@ def _signature(func: Callable[..., Any]) -> inspect.Signature:
     return signature
 
 
-def _writes(func: Callable[..., Any], target: str, values: str) -> Handler:
-    """Make the handler of a function that writes some of ``values`` into ``target``."""
+def _writes(func: Callable[..., Any], target: str, values: str, where: str = "") -> Handler:
+    """Make the handler of a function that writes some of ``values`` into ``target``.
+
+    ``where`` is its argument, if it has one, of integers that say where: they contribute.
+    """
     signature = _signature(func)
 
     @way_out
     def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         bound = signature.bind_partial(*args, **kwargs)
         array, new = bound.arguments[target], as_tracked(bound.arguments[values], kind)
+        places = as_tracked(bound.arguments.get(where), kind)
         for name, value in bound.arguments.items():
             bound.arguments[name] = plain_in(value)
         bound.arguments[values] = plain_in(new)
-        memory = target_memory(array, new)
+        memory = target_memory(array, new, places)
         if memory is None:
-            leak(func.__name__, new)
+            leak(func.__name__, new, places)
             return func(*bound.args, **bound.kwargs)
-        source = node_of(new) if isinstance(new, Tracked) else None
-        plain = plain_of(array)
-        codes = np.zeros(plain.shape, np.int64)
-        run = signature.bind_partial(*bound.args, **bound.kwargs)
-        run.arguments.pop("casting", None)
-        run.arguments[target] = codes
-        run.arguments[values] = _numbered(new)
+
+        def run(numbers: Array) -> I64:
+            """Say of each cell of the target which of some numbers the function writes into it."""
+            codes = np.zeros(plain_of(array).shape, np.int64)
+            again = signature.bind_partial(*bound.args, **bound.kwargs)
+            again.arguments.pop("casting", None)
+            again.arguments[target], again.arguments[values] = codes, numbers
+            func(*again.args, **again.kwargs)
+            return codes
+
+        origins = all_cells(node_of(new) if isinstance(new, Tracked) else None)
+        codes = run(_numbered(new))
+        if isinstance(places, Tracked) and (index := node_of(places)) is not None:
+            by_value, codes = codes, run(_numbered(places))
+            found = np.zeros(places.size, np.int64)
+            found[codes[codes > 0] - 1] = by_value[codes > 0] - 1
+            origins = [(source, found) for source, _ in origins] + all_cells(index)
         result = func(*bound.args, **bound.kwargs)
-        func(*run.args, **run.kwargs)
-        write_codes(memory, plain, codes, all_cells(source))
+        write_codes(memory, plain_of(array), codes, origins)
         return result
 
     return handle
@@ -479,13 +493,13 @@ def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
         ufunc.at(plain_in(array), plain_in(key), *map(plain_in, operands))
         return
     kind, picks = type(array), Inputs()
-    key = _plain_key(key, picks, kind)
+    key = plain_key(key, picks, kind)
     operand = as_tracked(operands[0], kind) if operands else None
     source = node_of(operand) if isinstance(operand, Tracked) else None
     plain = plain_of(array)
     picked = np.arange(plain.size, dtype=np.int64).reshape(plain.shape)[key]
     origins = [
-        (node, _index_of_items(plain, key, index))
+        (node, index_of_items(plain, key, index))
         for index, node in zip(picks.plains, picks.nodes, strict=True)
     ]
     if source is not None:
@@ -541,11 +555,11 @@ def saved(func: Callable[..., Any]) -> Handler:
 
 SPECIAL: dict[Callable[..., Any], Handler] = {
     np.copyto: _writes(np.copyto, "dst", "src"),
-    np.put: _writes(np.put, "a", "v"),
+    np.put: _writes(np.put, "a", "v", "ind"),
     np.place: _writes(np.place, "arr", "vals"),
     np.putmask: _writes(np.putmask, "a", "values"),
     np.fill_diagonal: _writes(np.fill_diagonal, "a", "val"),
-    np.put_along_axis: _writes(np.put_along_axis, "arr", "values"),
+    np.put_along_axis: _writes(np.put_along_axis, "arr", "values", "indices"),
     np.nan_to_num: _nan_to_num,
     **{func: saved(func) for func in (np.save, np.savez, np.savez_compressed, np.savetxt)},
     **{

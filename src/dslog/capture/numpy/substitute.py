@@ -24,25 +24,18 @@ from dslog.capture.numpy.array import TrackedArray, run_function
 from dslog.capture.numpy.call import Call, describe
 from dslog.capture.numpy.cell_iterator import Enumerated, Vectorized, iterate
 from dslog.capture.numpy.cell_source import computed
-from dslog.capture.numpy.dispatch import (
-    Act,
-    Anywhere,
-    OfLists,
-    StandIn,
-    execute,
-    results_of,
-    track_results,
-)
+from dslog.capture.numpy.dispatch import execute, results_of, track_results
 from dslog.capture.numpy.function_table import public_functions
 from dslog.capture.numpy.handlers import create, gather, plain_in, set_item
 from dslog.capture.numpy.index_run import Codes
+from dslog.capture.numpy.inputs import Inputs
 from dslog.capture.numpy.memory import (
-    Inputs,
     Latent,
     Tracked,
     TrackedScalar,
     decide,
     first_tracked,
+    home_of,
     seen_leaving,
     tracked_in,
     way_out,
@@ -50,6 +43,7 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.numpy.registry import Found
 from dslog.capture.numpy.scalar import make
+from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
 from dslog.capture.recorder import StoreRecorder
 
 _ASARRAY = np.asarray
@@ -138,7 +132,7 @@ def _create(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
         for at, arg in enumerate(args)
     ]
     options = {key: kwargs[key] if key in goes_in else _shape(kwargs[key]) for key in kwargs}
-    tracked = first_tracked((*given, *options.values()))
+    tracked = next(filter(home_of, tracked_in((*given, *options.values()))), None)
     if tracked is not None:
         return create(TrackedArray, tracked, original, tuple(given), options)
     return _latent(original(*given, **options), name)

@@ -11,10 +11,10 @@ from dslog.capture.numpy.handlers import (
     as_tracked,
     gather,
     get_item,
-    index_of_items,
     plain_in,
     plain_key,
     target_memory,
+    where_origins,
 )
 from dslog.capture.numpy.inputs import Inputs
 from dslog.capture.numpy.memory import (
@@ -80,10 +80,7 @@ class TrackedFlat:
         items = np.arange(np.size(ramp[key]), dtype=np.int64)
         codes = np.zeros(plain.shape, np.int64)
         codes.flat[key] = items + 1 if np.ndim(ramp[key]) else 1
-        origins = [
-            (node, index_of_items(ramp, key, index))
-            for index, node in zip(picks.plains, picks.nodes, strict=True)
-        ]
+        origins = where_origins(self.base, ramp.shape, key, picks)
         if source is not None:
             origins.append((source, items % max(np.size(plain_in(value)), 1)))  # numpy repeats them
         write_codes(memory, plain, codes, origins)

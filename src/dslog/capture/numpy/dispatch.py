@@ -20,6 +20,7 @@ import numpy as np
 
 from dslog.algebra.affine import affine
 from dslog.algebra.positions import pairs_of_cells
+from dslog.algebra.product import all_to_all
 from dslog.algebra.restrict import restrict, union
 from dslog.capture.numpy import rules
 from dslog.capture.numpy.call import Call, Lineages, form_of, short_name, signature_of
@@ -241,9 +242,9 @@ def _wrap_result(
         if inputs.keeps:
             inputs.home.keep(node, output)
         return wrap_scalar(kind, output[()], node, inputs.home)
-    memory = None if output.base is None else inputs.memory_under(output)
-    if memory is not None:
-        return wrap_view(kind, output, memory, node)
+    under = None if output.base is None else inputs.under(output)
+    if under is not None and (memory := memory_of(under)) is not None:
+        return wrap_view(kind, output, memory, node, under.tracking.picked)
     return wrap_root(kind, output, Memory(output, node, inputs.home, keep=inputs.keeps))
 
 
@@ -318,6 +319,21 @@ def _execute_into(
         inputs.nodes, rows = masking.apply(call, inputs.nodes, found.lineages)
         found = replace(found, lineages=rows)
     inputs.recorder = recorder
+    if any(_picked(out) for out in outs or ()):
+        inputs.nodes, rows = merge(
+            [
+                [
+                    *(
+                        (n, lin)
+                        for n, lin in zip(inputs.nodes, row, strict=True)
+                        if lin is not None
+                    ),
+                    *((n, all_to_all(output.shape, ())) for n in _picked(out)),
+                ]
+                for out, output, row in zip(outs or (), outputs, found.lineages, strict=True)
+            ]
+        )
+        found = replace(found, lineages=rows)
     for out in outs or ():
         if out is not None and not (isinstance(out, Tracked) and memory_to_write(out, recorder)):
             leak("out=", *inputs.arrays, *extra.arrays)
@@ -364,6 +380,11 @@ def _place_into(
     if outs is not None:
         return placed[0] if len(placed) == 1 else tuple(placed)
     return rebuild(result, iter(placed))
+
+
+def _picked(out: Any) -> tuple[Node, ...]:
+    """The integers that say which part of an array an output is."""
+    return out.tracking.picked if isinstance(out, Tracked) else ()
 
 
 def _same(out: Any) -> Any:

@@ -235,7 +235,7 @@ class Group:
             return
         if not self._was_there(memory) and can_be_root(plain):
             state.memory = Memory(plain, node, self.recorder)
-            state.seen, state.steps = 0, None
+            state.seen, state.steps, state.picked = 0, None, ()
 
     def _composed(self, outputs: Sequence[Node]) -> list[dict[Node, Either]] | None:
         """Per output, its lineage from each node outside; None when that takes too many pairs."""

@@ -30,7 +30,7 @@ from dslog.capture.numpy.call import (
     form_of,
     signature_of,
 )
-from dslog.capture.numpy.cell_source import Source, lineages_of, united
+from dslog.capture.numpy.cell_source import FromCell, Source, lineages_of, united
 from dslog.capture.numpy.dispatch import call_function, execute, merge, track_results
 from dslog.capture.numpy.index import lineage_of_index, lineage_of_item, open_key, plan_key
 from dslog.capture.numpy.index_run import Codes
@@ -55,13 +55,13 @@ from dslog.capture.numpy.memory import (
     wrap_latent,
     wrap_root,
 )
-from dslog.capture.numpy.overwrite import all_cells, write_cells, write_codes
+from dslog.capture.numpy.overwrite import Origin, all_cells, write_cells, write_codes
 from dslog.capture.numpy.overwrite import set_item as assign_item
 from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.view import is_view, place, positions
 from dslog.capture.recorder import Node, Step
 from dslog.lineage.lineage import Lineage
-from dslog.types import I64, Array
+from dslog.types import I64, Array, Shape
 
 
 @way_out
@@ -75,11 +75,19 @@ def get_item(array: Tracked, key: Any) -> Any:
     if position is not None:
         item = plain[plain_in(key)]
         if isinstance(item, np.generic) and not isinstance(item, np.void):
-            source = united("getitem", (memory.read_cell(position), *_key_sources(key)))
+            where = _where_sources(array, key)
+            source = united("getitem", (memory.read_cell(position), *where))
             made = array.scalar(item, source, memory.recorder)
             if made is item and source is not None:
                 leak("item", array)  # text
             return made
+    return _get_part(array, key, memory)
+
+
+@way_out
+def _get_part(array: Tracked, key: Any, memory: Memory) -> Any:
+    """Return an item that is not known to be one cell of the memory."""
+    plain = plain_of(array)
     inputs, picks = Inputs(), Inputs()
     inputs.unwrap(array)
     key = plain_key(key, picks, type(array))
@@ -102,15 +110,22 @@ def get_item(array: Tracked, key: Any) -> Any:
         inputs.nodes, rows = merge([[(node, lin) for node, lin in pairs if lin is not None]])
         found = Found(rows, found.args)
     scalar = isinstance(item, np.generic)
-    return track_results(type(array), "getitem", inputs, [output], [scalar], found)[0]
+    made = track_results(type(array), "getitem", inputs, [output], [scalar], found)[0]
+    if picks.nodes and isinstance(made, Tracked) and made.tracking.memory is memory:
+        made.tracking.picked += tuple(picks.nodes)
+    return made
 
 
 def _get_plain(array: Tracked, key: Any) -> Any:
     """Return an item of values that are not tracked; numbers that pick it may be."""
     plain, latent, picks = plain_of(array), array.tracking.latent, Inputs()
-    key = plain_key(key, picks, type(array))
+    original, key = key, plain_key(key, picks, type(array))
     item = plain[key]
     kind = type(item)
+    if picks.nodes and latent is not None and kind is np.ndarray and is_view(item, plain):
+        memory = memory_to_write(array, picks.home)  # where writes through the view belong
+        if memory is not None:
+            return get_item(array, original)
     if picks.nodes and (kind is np.ndarray or isinstance(item, np.generic)):
         output = np.asarray(item)
         picks.nodes, rows = merge([_by_index(plain, key, picks, output)])
@@ -156,17 +171,14 @@ def set_item(array: Tracked, key: Any, value: Any) -> None:
         if position is not None and not plain.dtype.hasobject and plain.dtype.names is None:
             plain[plain_in(key)] = plain_in(value)
             sources = [value.source] if isinstance(value, TrackedScalar) else []
-            memory.write_cell(position, united("setitem", (*sources, *_key_sources(key))))
+            memory.write_cell(position, united("setitem", (*sources, *_where_sources(array, key))))
             return
     picks = Inputs()
     key = plain_key(key, picks, type(array))
     value = as_tracked(value, type(array))
     source = node_of(value) if isinstance(value, Tracked) else None
     content = plain_of(value) if isinstance(value, Tracked) else value
-    origins = [
-        (node, index_of_items(plain, key, index))
-        for index, node in zip(picks.plains, picks.nodes, strict=True)
-    ]
+    origins = where_origins(array, plain.shape, key, picks)
     assign_item(memory, plain, key, content, source, origins)
 
 
@@ -273,10 +285,27 @@ def _steps(plain: Array, root: Array) -> tuple[int, ...]:
     return (first, *by_axis.tolist())
 
 
-def _key_sources(key: Any) -> list[Source]:
-    """Where the tracked integers of a cell's key come from."""
+def _where_sources(array: Tracked, key: Any) -> list[Source]:
+    """What the tracked integers come from that pick a cell, and those that picked the array."""
     items = key if type(key) is tuple else (key,)
-    return [item.source for item in items if isinstance(item, TrackedScalar)]
+    sources: list[Source] = [FromCell(node, 0) for node in array.tracking.picked]
+    return sources + [item.source for item in items if isinstance(item, TrackedScalar)]
+
+
+def where_origins(array: Tracked, shape: Shape, key: Any, picks: Inputs) -> list[Origin]:
+    """What tracked integers each item of a key is from: those in it, and those of the array.
+
+    ``shape`` is that of what the key picks from.
+    """
+    ramp = np.broadcast_to(np.int64(0), shape)
+    found = [
+        (node, _index_of_items(ramp, key, index))
+        for index, node in zip(picks.plains, picks.nodes, strict=True)
+    ]
+    if array.tracking.picked:
+        items = np.zeros(np.size(ramp[open_key(key)]), np.int64)
+        found += [(node, items) for node in array.tracking.picked]
+    return found
 
 
 def plain_key(key: Any, picks: Inputs, kind: type[Tracked]) -> Any:
@@ -327,7 +356,7 @@ def _from_index(plain: Array, key: Any, index: Array, output: Array) -> Lineage 
     return lineage_of_index(plan, index.shape)
 
 
-def index_of_items(plain: Array, key: Any, index: Array) -> I64:
+def _index_of_items(plain: Array, key: Any, index: Array) -> I64:
     """By the C-order position of an item, the position in an index of the number that picks it."""
     item = plain[open_key(key)]
     lineage = _from_index(plain, key, index, item)
@@ -437,13 +466,15 @@ def _writes(func: Callable[..., Any], target: str, values: str, where: str = "")
 
         origins = all_cells(node_of(new) if isinstance(new, Tracked) else None)
         codes = run(_numbered(new))
+        items = np.zeros(max(np.size(codes), int(codes.max(initial=0))), np.int64)
+        picked = [(node, items) for node in array.tracking.picked]
         if isinstance(places, Tracked) and (index := node_of(places)) is not None:
             by_value, codes = codes, run(_numbered(places))
             found = np.zeros(places.size, np.int64)
             found[codes[codes > 0] - 1] = by_value[codes > 0] - 1
             origins = [(source, found) for source, _ in origins] + all_cells(index)
         result = func(*bound.args, **bound.kwargs)
-        write_codes(memory, plain_of(array), codes, origins)
+        write_codes(memory, plain_of(array), codes, origins + picked)
         return result
 
     return handle
@@ -498,10 +529,7 @@ def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
     source = node_of(operand) if isinstance(operand, Tracked) else None
     plain = plain_of(array)
     picked = np.arange(plain.size, dtype=np.int64).reshape(plain.shape)[key]
-    origins = [
-        (node, index_of_items(plain, key, index))
-        for index, node in zip(picks.plains, picks.nodes, strict=True)
-    ]
+    origins = where_origins(array, plain.shape, key, picks)
     if source is not None:
         ramp = np.arange(np.size(plain_in(operand)), dtype=np.int64).reshape(source.shape)
         origins.append((source, np.broadcast_to(ramp, np.shape(picked)).reshape(-1)))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from dslog.capture.numpy.memory import (
-    Memory,
     Tracked,
     TrackedScalar,
     memory_of,
@@ -94,15 +93,11 @@ class Inputs:
                 return wrap_latent(type(array), plain, latent)
         return None
 
-    def memory_under(self, view: Array) -> Memory | None:
-        """Return the memory of the input that a result is a view of."""
+    def under(self, view: Array) -> Tracked | None:
+        """Return the input that a result is a view of."""
         for array, plain in zip(self.arrays, self.plains, strict=True):
-            if (
-                isinstance(array, Tracked)
-                and is_view(view, plain)
-                and (memory := memory_of(array)) is not None
-            ):
-                return memory
+            if isinstance(array, Tracked) and is_view(view, plain) and memory_of(array) is not None:
+                return array
         return None
 
     def _add(self, array: Tracked) -> Array:

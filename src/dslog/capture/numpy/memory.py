@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from dslog.algebra.product import all_to_all
 from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.leaks import HOOKS
 from dslog.capture.numpy.cell_source import FromCell, Source, cells_of, lineages_of
@@ -261,6 +262,8 @@ class State:
     of version ``seen`` of the memory; a root's is its memory's. ``steps`` is how positions of a
     view become positions of the root: one to add, and one per axis to multiply with; None where
     that is not known yet, () where there is no such formula. Without memory it may be latent.
+    ``picked`` are the tracked integers that picked a view, as in ``x[i]``: nodes of no axes, which
+    every cell of it, read or written, is from as well.
     """
 
     plain: Array
@@ -269,6 +272,7 @@ class State:
     seen: int = 0
     steps: tuple[int, ...] | None = None
     latent: Latent | None = None
+    picked: tuple[Node, ...] = ()
 
 
 class Tracked(_Ndarray):
@@ -329,9 +333,16 @@ def wrap_root(kind: type[T], plain: Array, memory: Memory) -> T:
     return array
 
 
-def wrap_view(kind: type[T], plain: Array, memory: Memory, node: Node | None) -> T:
+def wrap_view(
+    kind: type[T],
+    plain: Array,
+    memory: Memory,
+    node: Node | None,
+    picked: tuple[Node, ...] = (),
+) -> T:
     """Make a tracked array that looks at memory which others see too."""
-    array = wrap(kind, State(plain, memory, node, memory.version if node else -1))
+    seen = memory.version if node else -1
+    array = wrap(kind, State(plain, memory, node, seen, picked=picked))
     if memory.keep and node:
         memory.recorder.keep(node, plain)
     memory.recorder.see(array)
@@ -462,7 +473,10 @@ def _refresh(array: Tracked, state: State, memory: Memory) -> None:
     lineage = lineage_of_view(state.plain, memory.root)
     recorder = recorder_of(memory.recorder)
     node = recorder.node(state.plain.shape, f"{memory.node.base}.view", memory.node.base)
-    recorder.record(Step("view", [memory.node], [node], ((lineage,),), {}))
+    for each in state.picked:
+        each.owner.reach(each)
+    row = (lineage, *(all_to_all(node.shape, ()) for _ in state.picked))
+    recorder.record(Step("view", [memory.node, *state.picked], [node], (row,), {}))
     state.node, state.seen = node, memory.version
     _tell_scope(array, memory.recorder)
 

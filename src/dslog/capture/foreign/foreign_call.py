@@ -18,22 +18,16 @@ import numpy as np
 
 from dslog.algebra.product import all_to_all
 from dslog.capture.numpy.array import TrackedArray
-from dslog.capture.numpy.call import Call, Lineages, describe, short_name
-from dslog.capture.numpy.dispatch import following, track_results
+from dslog.capture.numpy.call import Call, Inputs, Lineages, describe, short_name
+from dslog.capture.numpy.dispatch import track_results
 from dslog.capture.numpy.group import Group, begin_group, drop_group, end_group
 from dslog.capture.numpy.handlers import plain_in, set_item
 from dslog.capture.numpy.index_run import run_on_codes
 from dslog.capture.numpy.loan import differing
-from dslog.capture.numpy.memory import (
-    Inputs,
-    Tracked,
-    TrackedScalar,
-    first_tracked,
-    memory_of,
-    tracked_in,
-)
+from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, memory_of, tracked_in
 from dslog.capture.numpy.registry import REGISTRY, Found, by_rule, find_lineages
 from dslog.capture.numpy.scalar import make
+from dslog.capture.numpy.stand_in import following
 from dslog.capture.numpy.way_out import Leaving, leak, nodes_behind, seen_leaving
 from dslog.capture.recorder import Node
 from dslog.types import Array

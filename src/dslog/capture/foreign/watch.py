@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from dslog.capture.foreign.estimator import watch_estimators
 from dslog.capture.foreign.foreign_call import call_foreign
-from dslog.capture.numpy.dispatch import Anywhere
+from dslog.capture.numpy.stand_in import Anywhere
 from dslog.capture.place import origin_of
 from dslog.errors import CaptureError, did_you_mean
 

@@ -403,7 +403,7 @@ class TrackedArray(Methods):
             steps, memory, (i, j) = state.steps, state.memory, key
             if type(i) is type(j) is int and steps and len(steps) == 3 and memory is not None:
                 item = state.plain[key]
-                if i >= 0 and j >= 0 and memory.still:
+                if i >= 0 and j >= 0 and memory.still and not state.picked:
                     cell = (memory.node, steps[0] + i * steps[1] + j * steps[2])
                     made = make(item, cell, memory.recorder)
                     if made is not item:

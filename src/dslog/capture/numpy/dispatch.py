@@ -10,27 +10,21 @@ is read.
 
 from __future__ import annotations
 
-import pkgutil
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial, update_wrapper
-from pathlib import Path
-from types import CodeType
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
 
 from dslog.algebra.affine import affine
 from dslog.algebra.positions import pairs_of_cells
+from dslog.algebra.product import all_to_all
 from dslog.algebra.restrict import restrict, union
 from dslog.capture.numpy import rules
-from dslog.capture.numpy.call import Call, Lineages, form_of, short_name, signature_of
+from dslog.capture.numpy.call import Call, Inputs, Lineages, form_of, short_name, signature_of
 from dslog.capture.numpy.memory import (
-    Inputs,
     Latent,
     Memory,
     Tracked,
@@ -47,7 +41,6 @@ from dslog.capture.numpy.memory import (
 from dslog.capture.numpy.overwrite import identity_on, write_view
 from dslog.capture.numpy.registry import REGISTRY, Found, find
 from dslog.capture.numpy.way_out import leak
-from dslog.capture.place import origin_of
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.cells.boxes import unpaint
 from dslog.compress.encoder import compress
@@ -242,9 +235,9 @@ def _wrap_result(
         if inputs.keeps:
             inputs.home.keep(node, output)
         return wrap_scalar(kind, output[()], node, inputs.home)
-    memory = None if output.base is None else inputs.memory_under(output)
-    if memory is not None:
-        return wrap_view(kind, output, memory, node)
+    under = None if output.base is None else inputs.under(output)
+    if under is not None and (memory := memory_of(under)) is not None:
+        return wrap_view(kind, output, memory, node, under.tracking.picked)
     return wrap_root(kind, output, Memory(output, node, inputs.home, keep=inputs.keeps))
 
 
@@ -318,6 +311,21 @@ def _execute_into(
         inputs.nodes, rows = masking.apply(call, inputs.nodes, found.lineages)
         found = replace(found, lineages=rows)
     inputs.recorder = recorder
+    if any(_picked(out) for out in outs or ()):
+        inputs.nodes, rows = merge(
+            [
+                [
+                    *(
+                        (n, lin)
+                        for n, lin in zip(inputs.nodes, row, strict=True)
+                        if lin is not None
+                    ),
+                    *((n, all_to_all(output.shape, ())) for n in _picked(out)),
+                ]
+                for out, output, row in zip(outs or (), outputs, found.lineages, strict=True)
+            ]
+        )
+        found = replace(found, lineages=rows)
     for out in outs or ():
         if out is not None and not (isinstance(out, Tracked) and memory_to_write(out, recorder)):
             leak("out=", *inputs.arrays, *extra.arrays)
@@ -364,6 +372,11 @@ def _place_into(
     if outs is not None:
         return placed[0] if len(placed) == 1 else tuple(placed)
     return rebuild(result, iter(placed))
+
+
+def _picked(out: Any) -> tuple[Node, ...]:
+    """The integers that say which part of an array an output is."""
+    return out.tracking.picked if isinstance(out, Tracked) else ()
 
 
 def _same(out: Any) -> Any:
@@ -555,106 +568,3 @@ def _through(lineage: Lineage, mask_shape: Shape) -> Lineage:
     nothing = np.zeros(len(pairs), np.int64)
     masks = pairs_of_cells(nothing, (), cells, mask_shape)
     return compress(np.concatenate([pairs[:, :l], masks], axis=1), lineage.out_shape, mask_shape)
-
-
-# functions that don't ask
-
-Act = Callable[[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]], Any]
-
-_FOLLOWED: ContextVar[bool] = ContextVar("FOLLOWED", default=False)
-_COMPUTES = ("/numpy/polynomial/",)
-"""Libraries that are always followed: they only compute with what they are given."""
-
-
-@contextmanager
-def following() -> Iterator[None]:
-    """Follow libraries as a program's own code is followed."""
-    token = _FOLLOWED.set(True)
-    try:
-        yield
-    finally:
-        _FOLLOWED.reset(token)
-
-
-_NUMPY = str(Path(np.__file__).resolve().parent)
-_HERE = str(Path(__file__).resolve().parents[2])
-
-
-@lru_cache(maxsize=4096)
-def _says(code: CodeType, name: str) -> bool:
-    """Whether Python code says a name; if not, it called C code that called what has the name."""
-    return name in code.co_names or name in code.co_varnames or name in code.co_freevars
-
-
-@lru_cache(maxsize=4096)
-def _is_own(code: CodeType) -> bool:
-    """Whether code is the program's own, or of a library that is always followed."""
-    return origin_of(code) == "program" or any(part in code.co_filename for part in _COMPUTES)
-
-
-@lru_cache(maxsize=4096)
-def _is_of_library(code: CodeType) -> bool:
-    """Whether code is of a library, other than numpy's, which runs on plain values."""
-    return origin_of(code) == "installed" and not code.co_filename.startswith(_NUMPY)
-
-
-def _is_followed(code: CodeType, name: str) -> bool:
-    if code.co_filename.startswith(_HERE) or not _says(code, name):
-        return False
-    return _is_own(code) or (_FOLLOWED.get() and _is_of_library(code))
-
-
-class StandIn:
-    """Something that is called instead of a function, and is equal to it for whoever compares.
-
-    pandas looks up ``np.sum`` in a table, and numba what it compiles for ``np.zeros``.
-    """
-
-    def __init__(self, original: Any, act: Act) -> None:
-        update_wrapper(self, original, updated=())
-        self.stands_for = original
-        self.act = act
-
-    def __eq__(self, other: object) -> bool:
-        return getattr(other, "stands_for", other) is self.stands_for
-
-    def __hash__(self) -> int:
-        return hash(self.stands_for)
-
-    def __repr__(self) -> str:
-        return repr(self.stands_for)
-
-    def __reduce__(self) -> Any:
-        return pkgutil.resolve_name, (f"{self.stands_for.__module__}:{self.stands_for.__name__}",)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stands_for, name)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Act, or be the original where the caller is not followed."""
-        code = sys._getframe(1).f_code  # noqa: SLF001 (who calls decides)
-        if _is_followed(code, self.stands_for.__name__):
-            return self.act(self.stands_for, args, kwargs)
-        return self.stands_for(*args, **kwargs)
-
-
-class OfLists(StandIn):
-    """A function that asks its arguments, but does not look into lists."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Act where the caller is followed and an argument is a list."""
-        for arg in args:
-            if type(arg) is list or type(arg) is tuple:
-                code = sys._getframe(1).f_code  # noqa: SLF001
-                if _is_followed(code, self.stands_for.__name__):
-                    return self.act(self.stands_for, args, kwargs)
-                break
-        return self.stands_for(*args, **kwargs)
-
-
-class Anywhere(StandIn):
-    """A function that is followed whoever calls it."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Act."""
-        return self.act(self.stands_for, args, kwargs)

@@ -21,32 +21,25 @@ from typing import Any
 import numpy as np
 
 from dslog.capture.numpy.array import TrackedArray, run_function
-from dslog.capture.numpy.call import Call, describe
+from dslog.capture.numpy.call import Call, Inputs, describe
 from dslog.capture.numpy.cell_iterator import Enumerated, Vectorized, iterate
 from dslog.capture.numpy.cell_source import united
-from dslog.capture.numpy.dispatch import (
-    Act,
-    Anywhere,
-    OfLists,
-    StandIn,
-    execute,
-    results_of,
-    track_results,
-)
+from dslog.capture.numpy.dispatch import execute, results_of, track_results
 from dslog.capture.numpy.function_table import public_functions
 from dslog.capture.numpy.handlers import create, gather, plain_in, set_item
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.memory import (
-    Inputs,
     Latent,
     Tracked,
     TrackedScalar,
     first_tracked,
+    home_of,
     tracked_in,
     wrap_latent,
 )
 from dslog.capture.numpy.registry import Found
 from dslog.capture.numpy.scalar import make
+from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
 from dslog.capture.numpy.way_out import decide, seen_leaving
 from dslog.capture.recorder import StoreRecorder
 
@@ -130,7 +123,7 @@ def _create(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
         for at, arg in enumerate(args)
     ]
     options = {key: kwargs[key] if key in goes_in else _shape(kwargs[key]) for key in kwargs}
-    tracked = first_tracked((*given, *options.values()))
+    tracked = next(filter(home_of, tracked_in((*given, *options.values()))), None)
     if tracked is not None:
         return create(TrackedArray, tracked, original, tuple(given), options)
     return _latent(original(*given, **options), name)

@@ -20,7 +20,7 @@ MOST_LINES = 36_000
 LONGEST = 700
 
 # Functions with these decorators are named like what they stand for: a command, a numpy function.
-REGISTERING = {"command", "rule"}
+REGISTERING = {"command", "data_rule", "rule"}
 # Its functions are named like the array operations that they are examples of.
 EXAMPLES = "testing/operations.py"
 
@@ -42,6 +42,7 @@ ALLOWED_NAMES = {
 GATHERING = {"__init__.py", "explain.py", "tables.py"}
 # Places where a registry finds a module, or something outside of dslog.
 LONE_PLACES = {
+    "capture/foreign/rules/": "a family of rules: imported when its library is watched",
     "capture/numpy/rules/": "a family of rules: importing the package registers it",
     "cli/commands/": "a group of commands: the command line finds it in the folder",
     "cli/__main__.py": "what python -m runs",

@@ -1,0 +1,204 @@
+"""An oracle for rules of foreign functions: change each input cell, see which outputs change.
+
+A case says how its lineage is labelled, and whether it is all that changes ("equal") or only
+contains it: where a cell is read without a change to show for it, as in most comparisons.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dslog.capture.numpy.call import Call
+from dslog.capture.numpy.registry import REGISTRY
+
+KINDS = ("rule", "index-run", "value", "superset")
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Marks an array argument that is not tracked."""
+
+    array: Any
+
+
+@dataclass(frozen=True)
+class Example:
+    """A call, and how its lineage is judged.
+
+    ``steps`` are added to each cell in turn; a change is a difference larger than ``noise``.
+    """
+
+    func: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    exact: bool = True
+    equal: bool = True
+    steps: tuple[float, ...] = (0.1,)
+    noise: float = 1e-15
+
+    def __str__(self) -> str:
+        words = [*map(_shown, self.args), *(f"{k}={_shown(v)}" for k, v in self.kwargs.items())]
+        return f"{self.func.__module__}.{self.func.__name__}({', '.join(words)})"
+
+    def but(self, **changes: Any) -> Example:
+        return replace(self, **changes)
+
+
+def _shown(value: Any) -> str:
+    value = value.array if isinstance(value, Plain) else value
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.char}{list(value.shape)}"
+    return getattr(value, "__name__", str(value))
+
+
+def equal(func, *args, **kwargs) -> Example:
+    """Lineage is exact, and is what changes."""
+    return Example(func, args, kwargs)
+
+
+def extreme(func, *args, **kwargs) -> Example:
+    """Lineage is exact, and is what changes when cells become very large or small."""
+    return Example(func, args, kwargs, steps=(1e3, -1e3))
+
+
+def within(func, *args, **kwargs) -> Example:
+    """Lineage is exact in the sense that its cells are read; what changes is in it."""
+    return Example(func, args, kwargs, equal=False, steps=(1e-3, 10.0, -10.0))
+
+
+def loose(func, *args, **kwargs) -> Example:
+    """Lineage is labelled as not exact; what changes is in it."""
+    return Example(func, args, kwargs, exact=False, equal=False, steps=(1e-3, 10.0, -10.0))
+
+
+def image(*shape: int) -> np.ndarray:
+    """Values between 0.5 and 1.5 in no order."""
+    return np.random.default_rng([7, *shape]).random(shape) + 0.5
+
+
+def whole(*shape: int) -> np.ndarray:
+    """Whole numbers as floats, all different: running sums of them have no rounding."""
+    return np.random.default_rng([8, *shape]).permutation(int(np.prod(shape))).reshape(shape) * 1.0
+
+
+def bits(*shape: int) -> np.ndarray:
+    return np.random.default_rng([9, *shape]).random(shape) < 0.6
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+def arrays_in(value: Any) -> Iterator[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from arrays_in(one)
+
+
+def unmarked(value: Any) -> Any:
+    if isinstance(value, Plain):
+        return value.array
+    if type(value) in (list, tuple):
+        return type(value)(map(unmarked, value))
+    return value
+
+
+def results_of(result: Any) -> Iterator[np.ndarray]:
+    if isinstance(result, (tuple, list)):
+        for one in result:
+            yield from results_of(one)
+    elif isinstance(result, (np.ndarray, np.generic)):
+        yield np.asarray(result)
+
+
+def make_call(example: Example) -> Call:
+    inputs: list[np.ndarray] = []
+    for array in arrays_in([*example.args, *example.kwargs.values()]):
+        if not any(array is one for one in inputs):
+            inputs.append(array)
+    args = tuple(map(unmarked, example.args))
+    kwargs = {key: unmarked(value) for key, value in example.kwargs.items()}
+    call = Call(example.func.__name__, example.func, args, kwargs, tuple(inputs))
+    return replace(call, outputs=run(call))
+
+
+def run(call: Call) -> tuple[np.ndarray, ...]:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return tuple(np.array(one) for one in results_of(call.func(*call.args, **call.kwargs)))
+
+
+def found_by(call: Call):
+    """What the first rule that knows a call says, and its kind."""
+    for entry in REGISTRY.find(call.func):
+        assert entry.kind in KINDS
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = entry.rule(call)
+        if found is not None:
+            return entry.kind, found
+    msg = f"no rule knows {call.name}"
+    raise AssertionError(msg)
+
+
+def differ(a: np.ndarray, b: np.ndarray, noise: float) -> np.ndarray:
+    if a.dtype.kind in "fc":
+        with np.errstate(all="ignore"):
+            near = np.abs(a - b) <= noise * (1 + np.abs(a))
+        return ~near & ~(np.isnan(a) & np.isnan(b)) & (a != b)
+    return a != b
+
+
+def nudged(value: Any, step: float) -> Any:
+    if value.dtype.kind == "b":
+        return ~value
+    if value.dtype.kind in "fc":
+        return value + step
+    return int(value) + (1 if value == 0 or step > 0 else -1)
+
+
+def changed(call: Call, example: Example) -> list[list[set[tuple[int, ...]]]]:
+    """Per output and input the pairs of cells where a change of the one changes the other."""
+    found = [[set() for _ in call.inputs] for _ in call.outputs]
+    for place, array in enumerate(call.inputs):
+        for cell in itertools.product(*map(range, array.shape)):
+            before = array[cell].copy()
+            for step in example.steps:
+                array[cell] = nudged(before, step)
+                try:
+                    outputs = run(call)
+                finally:
+                    array[cell] = before
+                for k, (old, new) in enumerate(zip(call.outputs, outputs, strict=True)):
+                    assert old.shape == new.shape, "choose values that keep shapes"
+                    for out in np.argwhere(differ(old, new, example.noise)):
+                        found[k][place].add((*map(int, out), *cell))
+    return found
+
+
+def check(example: Example) -> None:
+    call = make_call(example)
+    _, lineages = found_by(call)
+    assert len(lineages) == len(call.outputs)
+    really = changed(call, example)
+    labels = set()
+    for out, per_input, per_changed in zip(call.outputs, lineages, really, strict=True):
+        for array, lineage, pairs in zip(call.inputs, per_input, per_changed, strict=True):
+            mine = set()
+            if lineage is not None:
+                assert (lineage.out_shape, lineage.in_shape) == (out.shape, array.shape)
+                assert type(lineage.exact) is bool
+                labels.add(lineage.exact)
+                mine = {tuple(map(int, one)) for one in lineage.to_relation()}
+            assert pairs <= mine, f"missed {sorted(pairs - mine)[:5]}"
+            if example.equal:
+                assert mine <= pairs, f"too much {sorted(mine - pairs)[:5]}"
+    assert labels <= {example.exact} or (not example.exact and False in labels)

@@ -100,6 +100,6 @@ def check(program, *arrays, size=1e-4, equal=None, exact=None):
 
 
 def dslog_warning():
-    from dslog.capture.numpy.resolve import CaptureWarning
+    from dslog.capture.numpy.registry import CaptureWarning
 
     return CaptureWarning

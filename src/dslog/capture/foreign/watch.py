@@ -17,6 +17,7 @@ from importlib.machinery import ModuleSpec
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Self
 
+from dslog.capture.foreign.estimator import watch_estimators
 from dslog.capture.foreign.foreign_call import call_foreign
 from dslog.capture.numpy.dispatch import Anywhere
 from dslog.capture.place import origin_of
@@ -45,9 +46,12 @@ LIBRARIES = {
 }
 """Libraries that there are rules for, with the public modules that functions are in."""
 _RULES: dict[str, list[str]] = {
-    "scipy": [],
-    "skimage": [],
-    "sklearn": [],
+    "scipy": [
+        *("distances", "interpolation", "ndimage", "scipy_fft", "scipy_linalg", "scipy_signal"),
+        "scipy_stats",
+    ],
+    "skimage": ["ndimage", "skimage_color", "skimage_filters", "skimage_transform"],
+    "sklearn": ["sklearn_functions", "sklearn_metrics"],
 }
 """The modules of rules that a library needs."""
 
@@ -58,6 +62,8 @@ class Watch:
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
         self._seen: set[str] = set()
+        self._arrived: list[ModuleType] = []
+        self._importing = 0
 
     def end(self) -> None:
         """Let the libraries be as they were."""
@@ -71,7 +77,19 @@ class Watch:
         self.end()
 
     def add(self, module: ModuleType) -> None:
-        """Watch the functions and estimators of a module."""
+        """Watch the functions and estimators of a module.
+
+        Its rules import the libraries that they are for, so they wait until those are there.
+        """
+        self._arrived.append(module)
+        while self._arrived and not self._importing:
+            self._importing += 1
+            try:
+                self._add(self._arrived.pop(0))
+            finally:
+                self._importing -= 1
+
+    def _add(self, module: ModuleType) -> None:
         if module.__name__ in self._seen:
             return
         self._seen.add(module.__name__)
@@ -84,11 +102,22 @@ class Watch:
                 stand_in = Anywhere(value, partial(_call, f"{module.__name__}.{name}"))
                 replaced[id(value)] = value, stand_in
                 self._replace(module, name, value, stand_in)
+        if library == "sklearn":
+            self._undo.append(watch_estimators(module))
         for other in list(sys.modules.values()):
             if _is_program(other):
                 for name, value in list(vars(other).items()):
                     if id(value) in replaced and replaced[id(value)][0] is value:
                         self._replace(other, name, *replaced[id(value)])
+
+    def execute(self, run: Callable[[ModuleType], None], module: ModuleType) -> None:
+        """Execute a module that is being imported, then watch it."""
+        self._importing += 1
+        try:
+            run(module)
+        finally:
+            self._importing -= 1
+        self.add(module)
 
     def arrive(self, names: Iterable[str]) -> None:
         """Watch modules when they are imported."""
@@ -151,7 +180,13 @@ def _inside(name: str) -> list[str]:
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
     names: Sequence[str] = getattr(module, "__all__", None) or dir(module)
     for name in names:
-        if not name.startswith("_") and (value := getattr(module, name, None)) is not None:
+        if name.startswith("_"):
+            continue
+        try:
+            value = getattr(module, name, None)
+        except ImportError:  # one that has to be asked for, or that needs another package
+            continue
+        if value is not None:
             yield name, value
 
 
@@ -191,11 +226,6 @@ class _Arrivals(importlib.abc.MetaPathFinder):
         spec = importlib.util.find_spec(name)
         if spec is None or spec.loader is None:
             return spec
-        execute = spec.loader.exec_module
-
-        def run(module: ModuleType) -> None:
-            execute(module)
-            self._watch.add(module)
-
+        run = partial(self._watch.execute, spec.loader.exec_module)
         spec.loader.exec_module = run  # type: ignore[method-assign]
         return spec

@@ -16,7 +16,7 @@ def main() -> None:
         edges = np.abs(np.diff(halved, axis=1)).named("edges")
         result = np.rot90(edges).named("result")
 
-        wrong = np.argwhere(np.isnan(np.asarray(result)))
+        wrong = np.argwhere(np.isnan(dslog.plain(result)))
         print("NaN at", wrong.tolist())
         cells = store.backward("result", wrong, to="photo")
         print("made by", cells.count, "cells of", image.size)

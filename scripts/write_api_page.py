@@ -13,6 +13,7 @@ from typing import Any
 
 import dslog
 from dslog.capture.store import Store
+from dslog.cells.cellset import Leak
 from dslog.query.explanation import Explanation
 from dslog.questions.diff import Changed, Diff
 from dslog.questions.dropped import Dropped
@@ -21,7 +22,7 @@ from dslog.questions.reach import Impact, Touched, Why
 from dslog.store.catalog import ArrayInfo, LineageInfo
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
-FUNCTIONS = ("open", "compress", "spark", "operation")
+FUNCTIONS = ("open", "compress", "spark", "operation", "watch", "foreign", "plain")
 CLASSES: tuple[tuple[str, str, type], ...] = (
     ("The store", "store", Store),
     ("Cells", "cells", dslog.CellSet),
@@ -30,7 +31,7 @@ CLASSES: tuple[tuple[str, str, type], ...] = (
     ("Explanations", "found", dslog.explain.Attribution),
 )
 RECORDS = (
-    *(dslog.Operation, ArrayInfo, LineageInfo, Explanation),
+    *(dslog.Operation, ArrayInfo, LineageInfo, Leak, Explanation),
     *(Touched, Why, Impact, Dropped, FirstNan, NanOrigin, Diff, Changed),
 )
 ONLY = {dslog.TrackedArray: ("name", "named")}  # the rest is numpy's

@@ -112,6 +112,8 @@ def test_query_backward_and_forward(lines, run, store):
         "count": 2,
         "exact": True,
         "predicted": False,
+        "complete": True,
+        "leaks": [],
         "num_boxes": 1,
         "boxes": [[[0, 1]]],
     }

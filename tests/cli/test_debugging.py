@@ -19,7 +19,7 @@ def runs(tmp_path):
                 np.array([[9.0, 7.0], [3.0, 9.0], [-1.0, 6.0]]), "points", keep_values=True
             )
             score = points.sum(axis=1).named("score")
-            score[np.asarray(score) > limit].named("passed")
+            score[dslog.plain(score) > limit].named("passed")
             np.sqrt(points).named("roots")
     return paths
 

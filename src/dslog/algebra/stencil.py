@@ -90,10 +90,12 @@ def on_stencils(size: int, path: Path, outputs: int | None = None) -> tuple[Tabl
 
 def _runs(offsets: Sequence[int]) -> list[tuple[int, int]]:
     """Stretches of offsets without a gap."""
-    at = np.unique(offsets)
+    at = np.unique(np.asarray(offsets, np.int64))
+    if not len(at):
+        return []
     cuts = np.flatnonzero(np.diff(at) > 1)
     firsts, lasts = at[np.r_[0, cuts + 1]], at[np.r_[cuts, len(at) - 1]]
-    return list(zip(firsts.tolist(), lasts.tolist(), strict=True)) if len(at) else []
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
 
 
 def _matrix(size: int, path: Path, outputs: int) -> Mask:
@@ -250,8 +252,8 @@ def hull(terms: Sequence[Reads]) -> list[Reads]:
         return []
     paths = []
     for axis in zip(*terms, strict=True):
-        offsets = [at for path in axis for stencil in path for at in stencil.offsets] or [0]
-        borders = [stencil.border for path in axis for stencil in path] or ["constant"]
-        some: Any = borders[0]
-        paths.append((Stencil(tuple(range(min(offsets), max(offsets) + 1)), some),))
+        passes = [stencil for path in axis for stencil in path] or [Stencil((0,))]
+        offsets = [at for stencil in passes for at in stencil.offsets]
+        offsets += [0] * any(not path for path in axis)
+        paths.append((Stencil(tuple(range(min(offsets), max(offsets) + 1)), passes[0].border),))
     return [tuple(paths)]

@@ -3,11 +3,12 @@
 Every way out is a hook that Python or numpy calls: ``__float__``, ``__array__``, a buffer.
 What comes back as a plain value has no lineage, so answers about what is made after a leak may miss
 cells, and say so. A *decision*, such as ``if x > 0``, moves no value: it is noted, and no more. Nor
-do values come back from a picture that was drawn of them.
+do values come back from a picture that was drawn of them, or from a test that compares them.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import warnings
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from dslog.capture.recorder import Node
 
 Policy = Literal["warn", "error", "ignore"]
-_DRAWING = frozenset({"matplotlib", "seaborn", "plotly", "bokeh", "IPython", "ipykernel"})
+_NO_WAY_BACK = re.compile(
+    r"(matplotlib|seaborn|plotly|bokeh|IPython|ipykernel|numpy\.testing|unittest|doctest)(\.|$)"
+)
+"""What draws, shows or compares: nothing comes back from there."""
 
 
 class LeakWarning(UserWarning):
@@ -73,7 +77,7 @@ class LeakLog:
         if origin_of(frame.f_code) == "dslog":
             return
         place = find_place(frame)
-        if place.inside.partition(".")[0] in _DRAWING:
+        if _NO_WAY_BACK.match(place.inside):
             loses = False
         if loses:
             self._tell(way, place)
@@ -107,7 +111,9 @@ class LeakLog:
                         entry.counts[source] = entry.counts.get(source, 0) + count
                         entry.before[source] = min(before, entry.before.get(source, before))
 
-    def __bool__(self) -> bool:
+    @property
+    def waits(self) -> bool:
+        """Whether there are leaks that are not committed."""
         return bool(self._entries)
 
     def drain(self, stored: object) -> list[DraftLeak]:

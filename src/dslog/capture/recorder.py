@@ -132,7 +132,7 @@ class StoreRecorder:
 
     def __init__(self, commit: Commit, keeper: Keeper, leaks: LeakLog | None = None) -> None:
         self._commit = commit
-        self.leaks = leaks or LeakLog()
+        self.leaks = LeakLog() if leaks is None else leaks
         self._keeper = keeper
         self._values: dict[Node, Array] = {}
         self._lock = threading.RLock()
@@ -259,7 +259,7 @@ class StoreRecorder:
         """Commit what waits, in one transaction."""
         with self._lock:
             new, steps = self._new, self._steps
-            leaks = self._left + (self.leaks.drain(self) if self.leaks else [])
+            leaks = self._left + (self.leaks.drain(self) if self.leaks.waits else [])
             if not new and not steps and not leaks:
                 return
             self._new, self._steps, self._left = [], [], []

@@ -18,7 +18,7 @@ from dslog.errors import CaptureError, StoreError
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
 from dslog.store.catalog import ArrayInfo, Body, Catalog, Operation, Pair, Transaction
-from dslog.store.files import Files, Stored, read_body, write_body
+from dslog.store.files import Files, Stored, check_shapes, read_body, write_body
 from dslog.store.hooks import Answer, Observation, ReadCapture, Request, Reuse
 from dslog.types import Shape
 
@@ -98,7 +98,7 @@ class Commit:
         The same lineage again changes nothing; another one for the same pair is united with it.
         """
         with ExitStack() as cleanup:
-            body = self._stage(pair, lineage, cleanup)
+            body = self._stage(pair, lineage, cleanup, {})
             with self.catalog.transaction() as transaction:
                 stored = self.catalog.lineages(pair.out.name, pair.in_.name)
                 number = self._add_body(body, transaction)
@@ -123,23 +123,27 @@ class Commit:
         stored: list[Operation] = []
         settled: list[tuple[Body | int | None, int | None]] = []
         with ExitStack() as cleanup:
+            alike: dict[int, Body] = {}  # calls of one form have one lineage, written once
             staged = [
                 [
-                    None if lineage is None else self._stage(pair, lineage, cleanup)
+                    None if lineage is None else self._stage(pair, lineage, cleanup, alike)
                     for pair, lineage in zip(draft.pairs, draft.lineages, strict=True)
                 ]
                 for draft in drafts
             ]
+            now = _milliseconds(datetime.now(UTC))
+            added: dict[int, int] = {}
             with self.catalog.transaction() as transaction:
                 marks = [self.catalog.last_number() if leaks else 0]
+                taken = self.catalog.shapes([array.name for array in new]) if fresh else {}
                 for array in new:
-                    there = self._is_there(array, fresh)
+                    there = array.name in taken and self._is_there(array, fresh)
                     number = 0 if there else transaction.add_array(array.name, array.shape)
                     marks.append(max(marks[-1], number))
                 for leak in leaks:
                     transaction.add_leak(leak.leak, marks[leak.before])
                 for draft, bodies in zip(drafts, staged, strict=True):
-                    operation, numbers = self._add(draft, bodies, transaction)
+                    operation, numbers = self._add(draft, bodies, transaction, added, now)
                     stored.append(operation)
                     settled += zip(bodies, numbers, strict=True)
         self._settle(*zip(*settled, strict=True)) if settled else None
@@ -155,10 +159,15 @@ class Commit:
         return False
 
     def _add(
-        self, draft: Draft, bodies: Sequence[Body | int | None], transaction: Transaction
+        self,
+        draft: Draft,
+        bodies: Sequence[Body | int | None],
+        transaction: Transaction,
+        added: dict[int, int],
+        now: datetime,
     ) -> tuple[Operation, tuple[int | None, ...]]:
-        """Write the rows of one operation."""
-        now, answer = datetime.now(UTC), draft.answer
+        """Write the rows of one operation; ``added`` has the numbers of bodies of this commit."""
+        answer = draft.answer
         operation = Operation(
             id=0,
             name=draft.name,
@@ -167,16 +176,19 @@ class Commit:
             args=draft.args,
             reused=answer.reused if answer else None,
             exact=all(self._is_exact(body) for body in bodies),
-            created=now.replace(microsecond=now.microsecond // 1000 * 1000),
+            created=now,
             predicted=answer is not None and answer.compared is not None,
             compared=answer.compared if answer else None,
         )
         operation = replace(operation, id=transaction.add_operation(operation))
         numbers: list[int | None] = []
-        for pair, body in zip(draft.pairs, bodies, strict=True):
-            number = None if body is None else self._add_body(body, transaction)
+        sides = ((out, in_) for out in operation.outputs for in_ in operation.inputs)
+        for (out, in_), body in zip(sides, bodies, strict=True):
+            number = None if body is None else added.get(id(body))
+            if number is None and body is not None:
+                number = added[id(body)] = self._add_body(body, transaction)
             if number is not None:
-                transaction.add_lineage(pair.out.name, pair.in_.name, operation.id, number)
+                transaction.add_lineage(out, in_, operation.id, number)
             numbers.append(number)
         if answer is not None:
             self._count(answer, transaction)
@@ -184,10 +196,18 @@ class Commit:
             draft.learn(tuple(numbers), transaction)
         return operation, tuple(numbers)
 
-    def _stage(self, pair: Pair, lineage: Stored, cleanup: ExitStack) -> Body | int:
+    def _stage(
+        self, pair: Pair, lineage: Stored, cleanup: ExitStack, alike: dict[int, Body]
+    ) -> Body | int:
         """Write a lineage's files; they go again if the commit fails."""
+        known = alike.get(id(lineage))
+        if known is not None and isinstance(lineage, Lineage):
+            check_shapes(lineage, pair)
+            return known
         body = write_body(lineage, pair, self.files)
-        if isinstance(body, Body):
+        if isinstance(body, Body) and not body.files:
+            alike[id(lineage)] = body
+        elif isinstance(body, Body):
             cleanup.enter_context(self.files.removed_on_error([file.name for file in body.files]))
         return body
 
@@ -216,6 +236,11 @@ class Commit:
             transaction.put_signature(answer.new)
         if answer.key is not None:
             transaction.count_hit(answer.reused, answer.key, answer.saved)
+
+
+def _milliseconds(moment: datetime) -> datetime:
+    """Return a moment as precise as it is stored."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 @dataclass(frozen=True, slots=True)

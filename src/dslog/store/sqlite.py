@@ -104,6 +104,11 @@ class Connection:
         (version,) = self.rows("PRAGMA data_version")[0]
         return version, self._db.total_changes
 
+    def insert_all(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run an INSERT for many rows inside a transaction."""
+        with self._lock, _explained(self._label):
+            self._db.executemany(sql, rows)
+
     def insert(self, sql: str, values: Sequence[object]) -> int:
         """Run an INSERT inside a transaction and return the new row's number."""
         with self._lock, _explained(self._label):
@@ -506,7 +511,9 @@ class SqliteCatalog(Connection):
     def transaction(self) -> Iterator["SqliteTransaction"]:
         """Begin to write; waits for other writers. Reads inside it see its own changes."""
         with self.writing():
-            yield SqliteTransaction(self)
+            transaction = SqliteTransaction(self)
+            yield transaction
+            transaction.finish()
 
     def _bring_up_to_date(self) -> None:
         if not self.writable:
@@ -584,37 +591,79 @@ class SqliteCatalog(Connection):
 
 
 class SqliteTransaction:
-    """Writes to a catalog, all or none; see :class:`~dslog.store.catalog.Transaction`."""
+    """Writes to a catalog, all or none; see :class:`~dslog.store.catalog.Transaction`.
+
+    Rows of operations and lineages, which there may be many of, are written together at the end.
+    """
 
     def __init__(self, db: Connection) -> None:
         self._db = db
+        self._numbers: dict[str, int] = {}
+        self._texts: dict[int, tuple[object, str]] = {}  # with what it is of: ids are used again
+        self._last_operation = -1
+        self._operations: list[tuple[object, ...]] = []
+        self._sides: list[tuple[int, int, int, int]] = []
+        self._lineages: list[tuple[int, int, int | None, int]] = []
+
+    def finish(self) -> None:
+        """Write what is left to be written."""
+        self._db.insert_all(
+            "INSERT INTO operations (id, name, args, reused, exact, created, predicted, compared) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            self._operations,
+        )
+        self._db.insert_all("INSERT INTO operation_arrays VALUES (?, ?, ?, ?)", self._sides)
+        self._db.insert_all(
+            "INSERT INTO lineages (output, input, operation, body) VALUES (?, ?, ?, ?)",
+            self._lineages,
+        )
+        self._operations, self._sides, self._lineages = [], [], []
+
+    def _number(self, name: str) -> int:
+        """The number of an array."""
+        number = self._numbers.get(name)
+        if number is None:
+            rows = self._db.rows("SELECT id FROM arrays WHERE name = ?", name)
+            if not rows:
+                raise StoreError(f"a row refers to an array {name!r} that is not there")
+            number = self._numbers[name] = int(rows[0][0])
+        return number
+
+    def _text(self, args: object) -> str:
+        """Arguments as JSON, once for calls of one form."""
+        known = self._texts.get(id(args))
+        if known is None:
+            known = self._texts[id(args)] = args, compact(args)
+        return known[1]
 
     def add_array(self, name: str, shape: Shape) -> int:
         """Add an array whose name is free and return its number: later ones have higher ones."""
-        row = (name, compact(shape))
-        return self._db.insert("INSERT INTO arrays (name, shape) VALUES (?, ?)", row)
+        row = (name, self._text(shape))
+        number = self._db.insert("INSERT INTO arrays (name, shape) VALUES (?, ?)", row)
+        self._numbers[name] = number
+        return number
 
     def add_operation(self, operation: Operation) -> int:
         """Add an operation on known arrays and return its number; its ``id`` is ignored."""
-        number = self._db.insert(
-            "INSERT INTO operations (name, args, reused, exact, created, predicted, compared) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        if self._last_operation < 0:
+            rows = self._db.rows("SELECT coalesce(max(id), 0) FROM operations")
+            self._last_operation = int(rows[0][0])
+        number = self._last_operation = self._last_operation + 1
+        self._operations.append(
             (
+                number,
                 operation.name,
-                compact(operation.args),
+                self._text(operation.args),
                 operation.reused,
                 int(operation.exact),
                 (operation.created - _EPOCH) // _MILLISECOND,
                 int(operation.predicted),
                 operation.compared,
-            ),
+            )
         )
         for role, names in ((_INPUT, operation.inputs), (_OUTPUT, operation.outputs)):
             for position, name in enumerate(names):
-                self._db.insert(
-                    "INSERT INTO operation_arrays SELECT ?, ?, ?, id FROM arrays WHERE name = ?",
-                    (number, role, position, name),
-                )
+                self._sides.append((number, role, position, self._number(name)))
         return number
 
     def add_body(self, body: Body) -> int:
@@ -630,11 +679,7 @@ class SqliteTransaction:
 
     def add_lineage(self, out: str, in_: str, op: int | None, body: int) -> None:
         """Say that ``body`` is lineage from ``out`` to ``in_``."""
-        self._db.insert(
-            "INSERT INTO lineages (output, input, operation, body) SELECT o.id, i.id, ?, ? "
-            "FROM arrays o, arrays i WHERE o.name = ? AND i.name = ?",
-            (op, body, out, in_),
-        )
+        self._lineages.append((self._number(out), self._number(in_), op, body))
 
     def add_leak(self, leak: Leak, mark: int) -> None:
         """Add a place where values of a known array left, or count it again."""

@@ -137,8 +137,10 @@ def run(call: Call) -> tuple[np.ndarray, ...]:
 
 
 def found_by(call: Call):
-    """What the first rule that knows a call says, and its kind."""
+    """What the first rule that knows a call says, and its kind; the tracer has its own tests."""
     for entry in REGISTRY.find(call.func):
+        if entry.kind == "trace":
+            continue
         assert entry.kind in KINDS
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

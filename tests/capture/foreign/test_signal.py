@@ -43,6 +43,7 @@ CASES = [
     equal(signal.lfilter, *IIR, X),
     equal(signal.lfilter, *IIR, A, axis=0),
     equal(signal.lfilter, *FIR, X),
+    equal(signal.lfilter, Plain(np.zeros(2)), IIR[1], X),
     equal(signal.lfilter, Plain(np.array([1.0, 1, 2])), 2.0, A, axis=0),
     equal(signal.lfilter, Plain(np.array([0.0, 1])), IIR[1], X),
     loose(signal.lfilter, image(2), IIR[1], X),
@@ -54,6 +55,7 @@ CASES = [
     *noisy(equal(signal.savgol_filter, X, 5, 2, mode=mode, deriv=d)
            for mode in ("interp", "mirror", "wrap", "nearest", "constant") for d in (0, 1)),
     equal(signal.savgol_filter, image(30, 2), 3, 1, axis=0),
+    equal(signal.savgol_filter, X, 3, 0, deriv=1, mode="mirror"),
     *noisy([equal(signal.detrend, A, axis=0), equal(signal.detrend, A, type="constant")]),
     loose(signal.detrend, X, bp=6),
     *noisy([within(signal.resample, image(7), 5), within(signal.resample, A, 12)]),

@@ -22,7 +22,6 @@ with warnings.catch_warnings():
     exposure = pytest.importorskip("skimage.exposure")
     filters = pytest.importorskip("skimage.filters")
     measure = pytest.importorskip("skimage.measure")
-    metrics = pytest.importorskip("skimage.metrics")
     transform = pytest.importorskip("skimage.transform")
     util = pytest.importorskip("skimage.util")
     extmath = pytest.importorskip("sklearn.utils.extmath")
@@ -89,12 +88,8 @@ FOLLOWED = {
     ),
 }  # fmt: skip
 SUPERSET = {
-    "gaussian_filter": (ndimage.gaussian_filter, A, 1.0),
-    "uniform_filter": (ndimage.uniform_filter, A),
-    "median_filter": (ndimage.median_filter, A, 3),
-    "rgb2gray": (color.rgb2gray, image(2, 2, 3)),
-    "rgb2hsv": (color.rgb2hsv, image(2, 2, 3)),
-    "mean_squared_error": (metrics.mean_squared_error, A, image(4, 5) ** 2),
+    "distance_transform": (ndimage.distance_transform_edt, A > 1),
+    "meijering": (lambda x: filters.meijering(x, [1]), A),
     "euclidean_distances": (pairwise.euclidean_distances, image(3, 2), image(4, 2)),
     "cosine_similarity": (pairwise.cosine_similarity, image(3, 2), image(4, 2)),
     "rbf_kernel": (pairwise.rbf_kernel, image(3, 2), image(4, 2)),

@@ -18,6 +18,7 @@ from dslog.algebra.product import all_to_all, matched
 from dslog.capture.numpy.call import Call, Lineages, is_tracked, signature_of
 from dslog.capture.numpy.registry import Kind, rule
 from dslog.capture.numpy.rules.reduce import axes_of
+from dslog.capture.numpy.trace import trace
 from dslog.lineage.lineage import Lineage
 from dslog.types import Array, Shape
 
@@ -50,6 +51,8 @@ def data_rule(*names: str, data: str, note: str, kind: Kind = "rule") -> Callabl
                 return _lineages(call, function, data.split(), "value")
 
             rule(*names, kind="value", note=note)(by_value)
+        elif kind == "superset":  # small arrays may be followed through the function
+            rule(*names, kind="trace", note=note)(trace)
         return function
 
     return register

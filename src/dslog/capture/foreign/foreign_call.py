@@ -26,19 +26,15 @@ from dslog.capture.numpy.index_run import run_on_codes
 from dslog.capture.numpy.loan import differing
 from dslog.capture.numpy.memory import (
     Inputs,
-    Leaving,
     Tracked,
     TrackedScalar,
     first_tracked,
-    leak,
     memory_of,
-    nodes_behind,
-    seen_leaving,
     tracked_in,
-    way_out,
 )
 from dslog.capture.numpy.registry import REGISTRY, Found, by_rule, find_lineages
 from dslog.capture.numpy.scalar import make
+from dslog.capture.numpy.way_out import Leaving, leak, nodes_behind, seen_leaving, way_out
 from dslog.capture.recorder import Node
 from dslog.types import Array
 
@@ -219,7 +215,7 @@ class _ForeignCall:
 
     @way_out
     def follow(self) -> Any:
-        """Run the function on tracked values; if some leave, on plain ones, and see what is known."""
+        """Run the function on tracked values; if some leave, on plain ones, and look again."""
         group, token = begin_group(short_name(self.name), self.inputs.home)
         left: list[Leaving] = []
         more: list[Node] = []

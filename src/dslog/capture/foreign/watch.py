@@ -56,7 +56,7 @@ _RULES: dict[str, list[str]] = {
 """The modules of rules that a library needs."""
 
 
-class Watch:
+class WatchedLibraries:
     """Libraries that are watched, until ``end`` or the end of a ``with`` block."""
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class Watch:
         self._undo.append(undo)
 
 
-def watch(*modules: ModuleType | str) -> Watch:
+def watch(*modules: ModuleType | str) -> WatchedLibraries:
     """Let calls of libraries on tracked values give tracked results.
 
     Of each module, also of the well-known ones inside of a package, public functions and methods of
@@ -145,7 +145,7 @@ def watch(*modules: ModuleType | str) -> Watch:
 
     The result has an ``end()``, and ends with a ``with`` block; otherwise it is for good.
     """
-    found = Watch()
+    found = WatchedLibraries()
     for module in modules or ("all",):
         if module == "all":
             names = [name for library in LIBRARIES for name in _inside(library)]
@@ -214,7 +214,7 @@ def _call(name: str, original: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
 class _Arrivals(importlib.abc.MetaPathFinder):
     """Sees modules being imported, and lets them be watched."""
 
-    def __init__(self, watch: Watch, names: set[str]) -> None:
+    def __init__(self, watch: WatchedLibraries, names: set[str]) -> None:
         self._watch, self._names = watch, names
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:

@@ -28,7 +28,9 @@ from dslog.capture.numpy.handlers import (
     SPECIAL,
     as_tracked,
     create,
+    get_cell,
     get_item,
+    set_cell,
     set_item,
     ufunc_at,
     without_lists,
@@ -39,14 +41,10 @@ from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
     TrackedScalar,
-    decide,
-    lend,
     memory_of,
     node_of,
     plain_of,
     recorder_of,
-    take,
-    way_out,
     wrap_latent,
     wrap_root,
     wrap_view,
@@ -54,6 +52,7 @@ from dslog.capture.numpy.memory import (
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.scalar import make, teach_json
 from dslog.capture.numpy.view import can_be_root
+from dslog.capture.numpy.way_out import decide, lend, take, way_out
 from dslog.capture.recorder import Step, StoreRecorder
 from dslog.errors import CaptureError
 
@@ -403,10 +402,11 @@ class TrackedArray(Methods):
         return np
 
     def __getitem__(self, key: Any) -> Any:
-        return get_item(self, key)
+        return get_cell(self, key) if type(key) in (tuple, int) else get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        set_item(self, key, value)
+        if type(key) not in (tuple, int) or not set_cell(self, key, value):
+            set_item(self, key, value)
 
     def __len__(self) -> int:
         return len(plain_of(self))

@@ -8,16 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from dslog.capture.numpy.handlers import as_tracked, gather, get_item, plain_in, target_memory
-from dslog.capture.numpy.memory import (
-    Tracked,
-    TrackedScalar,
-    first_tracked,
-    node_of,
-    plain_of,
-    take,
-    way_out,
-)
+from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, node_of, plain_of
 from dslog.capture.numpy.overwrite import all_cells, write_codes
+from dslog.capture.numpy.way_out import take, way_out
 
 
 class TrackedFlat:

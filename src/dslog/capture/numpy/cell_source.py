@@ -1,12 +1,16 @@
-"""Where one value comes from: a cell of a node, or several values that it was computed from.
+"""Where one value comes from: cells of nodes.
 
-A program that computes with single numbers makes a small graph of sources, and no operation of it
-is recorded before the numbers get into an array: then the graph is read once, cell by cell.
+A program that computes with single numbers unites sources, and no operation of it is recorded
+before the numbers get into an array: then their sources are read once, all together. So sources
+are tuples: ``(node, position, node, position, ...)``, or ``(None, source, source, ...)`` where
+there are so many that copying them would cost more than it is worth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -16,78 +20,75 @@ from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
 from dslog.types import Shape
 
-
-class FromCell:
-    """The cell at a C-order position of a node."""
-
-    __slots__ = ("node", "position")
-
-    def __init__(self, node: Node, position: int) -> None:
-        self.node = node
-        self.position = position
+Source = tuple[Any, ...]
+_FLAT = 64  # cells and their positions that are copied when sources are united
 
 
-class FromParts:
-    """Everything that some values come from; ``operation`` says what was done with them."""
-
-    __slots__ = ("operation", "parts")
-
-    def __init__(self, operation: str, parts: tuple[Source, ...]) -> None:
-        self.operation = operation
-        self.parts = parts
-
-
-Source = FromCell | FromParts
+def both(one: Source, other: Source) -> Source:
+    """Return the source of what was made of two values."""
+    if other[0] is not None and len(one) + len(other) <= _FLAT:
+        if one[0] is not None:
+            return one + other
+        last = one[-1]
+        if last[0] is not None and len(last) + len(other) <= _FLAT:
+            return (*one[:-1], last + other)
+    return None, one, other
 
 
-def cells_of(source: Source) -> Iterator[FromCell]:
-    """Give the cells behind a source; one that is reached in two ways may come twice."""
-    if type(source) is FromCell:
-        yield source
-        return
-    waiting, seen = [source], set()
+def united(sources: Iterable[Source | None]) -> Source | None:
+    """Return the source of what was made of several values, None where they come from nothing."""
+    found: Source | None = None
+    for source in sources:
+        if source is not None:
+            found = source if found is None else both(found, source)
+    return found
+
+
+def flat(source: Source) -> Source:
+    """Return the cells of a source, without a tree; one that is reached in two ways comes once.
+
+    >>> flat((None, ("n", 1), (None, ("n", 2, "n", 3), ("n", 1))))
+    ('n', 1, 'n', 2, 'n', 3)
+    """
+    if source[0] is not None:
+        return source
+    waiting, seen, found = [source], set(), dict[Source, None]()
     while waiting:
         each = waiting.pop()
-        if isinstance(each, FromCell):
-            yield each
+        if each[0] is not None:
+            found.update(dict.fromkeys(zip(each[::2], each[1::2], strict=True)))
         elif id(each) not in seen:
             seen.add(id(each))
-            waiting.extend(each.parts)
+            waiting.extend(each[:0:-1])
+    return tuple(chain.from_iterable(found))
 
 
-def united(operation: str, sources: Iterable[Source | None]) -> Source | None:
-    """Return the source of what was made of several values, None where they come from nothing."""
-    parts = tuple([source for source in sources if source is not None])
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return FromParts(operation, parts)
-
-
-def computed(operation: str, sources: Iterable[Source | None]) -> Source | None:
-    """Return the source of what an operation made of values: a new value, also of a single one."""
-    parts = tuple([source for source in sources if source is not None])
-    if len(parts) == 1 and isinstance(parts[0], FromParts):
-        parts = parts[0].parts
-    return FromParts(operation, parts) if parts else None
+def nodes_in(source: Source) -> list[Node]:
+    """Return the nodes of a source's cells, each once."""
+    return list(dict.fromkeys(flat(source)[::2]))
 
 
 def lineages_of(
     sources: Iterable[tuple[int, Source | None]], shape: Shape
 ) -> list[tuple[Node, Lineage]]:
     """Return the lineage of an array from each node, given the source of cells by position."""
-    found: dict[Node, tuple[list[int], list[int]]] = {}
-    for position, source in sources:
-        if source is None:
-            continue
-        for cell in cells_of(source):
-            lists = found.get(cell.node)
-            if lists is None:
-                lists = found[cell.node] = ([], [])
-            lists[0].append(position)
-            lists[1].append(cell.position)
-    lineages = []
-    for node, (outs, ins) in found.items():
-        node.owner.reach(node)
-        pairs = pairs_of_cells(np.array(outs), shape, np.array(ins), node.shape)
-        lineages.append((node, compress(pairs, shape, node.shape)))
-    return lineages
+    cells = [(at, flat(source)) for at, source in sources if source is not None]
+    if not cells:
+        return []
+    every = list(chain.from_iterable([source for _, source in cells]))
+    nodes, ins = every[::2], np.array(every[1::2], np.int64)
+    counts = [len(source) // 2 for _, source in cells]
+    outs = np.repeat(np.array([at for at, _ in cells], np.int64), counts)
+    if nodes.count(nodes[0]) == len(nodes):
+        return [_lineage(nodes[0], outs, ins, shape)]
+    order = {node: number for number, node in enumerate(dict.fromkeys(nodes))}
+    which = np.array([order[node] for node in nodes])
+    return [
+        _lineage(node, outs[which == number], ins[which == number], shape)
+        for node, number in order.items()
+    ]
+
+
+def _lineage(node: Node, outs: Any, ins: Any, shape: Shape) -> tuple[Node, Lineage]:
+    node.owner.reach(node)
+    return node, compress(pairs_of_cells(outs, shape, ins, node.shape), shape, node.shape)

@@ -34,13 +34,11 @@ from dslog.capture.numpy.memory import (
     Latent,
     Memory,
     Tracked,
-    leak,
     memory_of,
     memory_to_write,
     node_of,
     plain_of,
     recorder_of,
-    way_out,
     wrap_latent,
     wrap_root,
     wrap_scalar,
@@ -48,6 +46,7 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.numpy.overwrite import identity_on, write_view
 from dslog.capture.numpy.registry import REGISTRY, Found, find
+from dslog.capture.numpy.way_out import leak, way_out
 from dslog.capture.place import origin_of
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.cells.boxes import unpaint
@@ -614,8 +613,11 @@ def _is_followed(code: CodeType, name: str) -> bool:
 class StandIn:
     """Something that is called instead of a function, and is equal to it for whoever compares.
 
-    pandas looks up ``np.sum`` in a table, and numba what it compiles for ``np.zeros``.
+    pandas looks up ``np.sum`` in a table, and numba what it compiles for ``np.zeros``: by a weak
+    reference where there can be one. To ``np.empty_like`` there can be none, so not to this either.
     """
+
+    __slots__ = ("__dict__",)
 
     def __init__(self, original: Any, act: Act) -> None:
         update_wrapper(self, original, updated=())
@@ -623,6 +625,8 @@ class StandIn:
         self.act = act
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, weakref.ref):
+            other = other()
         return getattr(other, "stands_for", other) is self.stands_for
 
     def __hash__(self) -> int:
@@ -649,6 +653,8 @@ class StandIn:
 class OfLists(StandIn):
     """A function that asks its arguments, but does not look into lists."""
 
+    __slots__ = ()
+
     @way_out
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Act where the caller is followed and an argument is a list."""
@@ -663,6 +669,8 @@ class OfLists(StandIn):
 
 class Anywhere(StandIn):
     """A function that is followed whoever calls it."""
+
+    __slots__ = ()
 
     @way_out
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

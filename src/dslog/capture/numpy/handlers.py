@@ -40,17 +40,13 @@ from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
     TrackedScalar,
-    decide,
     first_tracked,
     home_of,
-    leak,
     memory_of,
     memory_to_write,
     node_of,
-    nodes_behind,
     plain_of,
     recorder_of,
-    way_out,
     wrap_latent,
     wrap_root,
 )
@@ -58,9 +54,63 @@ from dslog.capture.numpy.overwrite import all_cells, write_cells, write_codes
 from dslog.capture.numpy.overwrite import set_item as assign_item
 from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.view import is_view, place, positions
+from dslog.capture.numpy.way_out import decide, leak, nodes_behind, way_out
 from dslog.capture.recorder import Node, Step
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array
+
+
+@way_out
+def get_cell(array: Tracked, key: Any) -> Any:
+    """Return ``array[key]``; of a single cell without looking at the rest of the array."""
+    state = array.tracking
+    steps, memory = state.steps, state.memory
+    if steps and memory is not None and not memory.is_lent:
+        keys = key if type(key) is tuple else (key,)
+        if len(keys) + 1 == len(steps):
+            position = quick_position(keys, steps, state.plain)
+            if position is not None:
+                item = state.plain[key]
+                made = array.scalar(item, memory.read_cell(position), memory.recorder)
+                if type(item) is not type(made) or type(item) is bool:
+                    return made
+    return get_item(array, key)
+
+
+def quick_position(keys: tuple[Any, ...], steps: tuple[int, ...], plain: Array) -> int | None:
+    """Return the position of the cell that Python integers mean, None if they don't."""
+    position, axis = steps[0], 1
+    for item in keys:
+        if type(item) is not int:
+            return None
+        if item < 0:
+            item += plain.shape[axis - 1]  # noqa: PLW2901
+        position += item * steps[axis]
+        axis += 1
+    return position
+
+
+def set_cell(array: Tracked, key: Any, value: Any) -> bool:
+    """Assign one number to one cell, if that is what is asked for."""
+    state = array.tracking
+    steps, memory = state.steps, state.memory
+    if not steps or memory is None or memory.is_lent or memory.recorder.closed:
+        return False
+    keys = key if type(key) is tuple else (key,)
+    kind = type(value)
+    if len(keys) + 1 != len(steps) or not (kind is float or issubclass(kind, TrackedScalar)):
+        return False
+    plain = state.plain
+    position = quick_position(keys, steps, plain)
+    if position is None or plain.dtype.kind not in "biufc":
+        return False
+    if kind is float:
+        plain[key] = value
+        memory.write_cell(position, None)
+    else:
+        plain[key] = value.plain
+        memory.write_cell(position, value.source)
+    return True
 
 
 @way_out
@@ -74,7 +124,7 @@ def get_item(array: Tracked, key: Any) -> Any:
     if position is not None:
         item = plain[plain_in(key)]
         if isinstance(item, np.generic) and not isinstance(item, np.void):
-            source = united("getitem", (memory.read_cell(position), *_key_sources(key)))
+            source = united((memory.read_cell(position), *_key_sources(key)))
             made = array.scalar(item, source, memory.recorder)
             if made is item and source is not None:
                 leak("item", array)  # text
@@ -155,7 +205,7 @@ def set_item(array: Tracked, key: Any, value: Any) -> None:
         if position is not None and not plain.dtype.hasobject and plain.dtype.names is None:
             plain[plain_in(key)] = plain_in(value)
             sources = [value.source] if isinstance(value, TrackedScalar) else []
-            memory.write_cell(position, united("setitem", (*sources, *_key_sources(key))))
+            memory.write_cell(position, united((*sources, *_key_sources(key))))
             return
     picks = Inputs()
     key = _plain_key(key, picks, type(array))

@@ -15,8 +15,7 @@ is in ``array.py`` and ``scalar.py``.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -24,8 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from dslog.capture.capture_cost import CaptureCost
-from dslog.capture.leaks import HOOKS
-from dslog.capture.numpy.cell_source import FromCell, Source, cells_of, lineages_of
+from dslog.capture.numpy.cell_source import Source, lineages_of
 from dslog.capture.numpy.loan import Loan, differing
 from dslog.capture.numpy.overwrite import Write, resolve
 from dslog.capture.numpy.view import is_view, lineage_of_view
@@ -82,6 +80,7 @@ class Memory:
         "_lent",
         "_made",
         "_recorder",
+        "_scopes",
         "_seen",
         "_writes",
         "keep",
@@ -104,6 +103,7 @@ class Memory:
         self._writes: list[Write] = []
         self._cells: dict[int, Source | None] = {}  # written after those
         self._recorder: Recorder | None = None  # of the waiting writes
+        self._scopes: tuple[Scope, ...] | None = None  # when the last cell was written
         self._lent: list[weakref.ref[Loan] | None] = []  # None where the end can't be seen
         self._seen: Array | None = None  # what the memory held while it is lent
 
@@ -125,22 +125,21 @@ class Memory:
 
     def write_cell(self, position: int, source: Source | None) -> None:
         """Take note that one cell of the root was overwritten."""
-        if not self._cells or CURRENT.get():
+        scopes = CURRENT.get()
+        if not self._cells or scopes is not self._scopes:
             self._begin()
+            self._scopes = scopes
         self._cells[position] = source
         if self._seen is not None:
             self._seen.reshape(-1)[position] = self.root.flat[position]
 
     def read_cell(self, position: int) -> Source | None:
         """Return where one cell of the root comes from."""
-        if self._cells:
-            if position in self._cells:
-                return self._cells[position]
-            if not self._writes:
-                return FromCell(self.node, position)
+        if position in self._cells:
+            return self._cells[position]
         if self._writes:
             self.settle()
-        return FromCell(self.node, position)
+        return self.node, position
 
     def settle(self) -> Node:
         """Make a version with all writes so far and return its node."""
@@ -289,12 +288,16 @@ class Tracked(_Ndarray):
 
 
 class TrackedScalar:
-    """A number, and where it comes from; it says that it is one, but it has to be asked for it."""
+    """A number, and where it comes from; it says that it is one, but it has to be asked for it.
 
-    __slots__ = ("__weakref__", "home", "plain", "source")
+    It is the cell that is its source, or it was ``made`` of its sources by an operation.
+    """
+
+    __slots__ = ("__weakref__", "home", "made", "plain", "source")
     plain: Any
     source: Source
     home: StoreRecorder
+    made: str
 
     def as_array(self) -> Any:
         """Return a tracked array of no axes with the number in it."""
@@ -342,7 +345,7 @@ def wrap_view(kind: type[T], plain: Array, memory: Memory, node: Node | None) ->
 
 def wrap_scalar(kind: type[Tracked], plain: Any, node: Node, home: StoreRecorder) -> Any:
     """Make the tracked scalar that is all of a node."""
-    scalar = kind.scalar(plain, FromCell(node, 0), home)
+    scalar = kind.scalar(plain, (node, 0), home)
     if isinstance(scalar, TrackedScalar):
         home.see(scalar)
         _tell_scope(scalar, home)
@@ -432,7 +435,8 @@ def held_values(recorder: StoreRecorder) -> dict[str, Array]:
 def own_node(scalar: TrackedScalar) -> Node | None:
     """Return the node that a scalar is all of, if there is one."""
     source = scalar.source
-    return source.node if isinstance(source, FromCell) and not source.node.shape else None
+    is_cell = not scalar.made and source[0] is not None and len(source) == 2
+    return source[0] if is_cell and not source[0].shape else None
 
 
 def node_of(array: Tracked) -> Node | None:
@@ -466,17 +470,17 @@ def scalar_node(scalar: TrackedScalar) -> Node:
         node.owner.reach(node)
         return node
     source = scalar.source
-    operation = "getitem" if isinstance(source, FromCell) else source.operation
+    operation = scalar.made or "getitem"
     pairs = lineages_of([(0, source)], ())
     recorder = recorder_of(scalar.home)
     base = pairs[0][0].base
     args: dict[str, object] = {}
-    if isinstance(source, FromCell):
-        args = {"key": [int(k) for k in np.unravel_index(source.position, source.node.shape)]}
+    if not scalar.made and len(source) == 2:
+        args = {"key": [int(k) for k in np.unravel_index(source[1], source[0].shape)]}
     node = recorder.node((), f"{base}.{operation}", base)
     nodes, row = [each for each, _ in pairs], [lineage for _, lineage in pairs]
     recorder.record(Step(operation, nodes, [node], (row,), args))
-    scalar.source = FromCell(node, 0)
+    scalar.source, scalar.made = (node, 0), ""
     if any(each.keep for each in nodes):
         scalar.home.keep(node, np.asarray(scalar.plain))
     scalar.home.see(scalar)
@@ -487,95 +491,6 @@ def scalar_node(scalar: TrackedScalar) -> Node:
 def _tell_scope(value: Tracked | TrackedScalar, recorder: StoreRecorder) -> None:
     if CURRENT.get() and (scope := scope_of(recorder)) is not None:
         scope.made(value)
-
-
-# what leaves
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def way_out(function: F) -> F:
-    """Mark a function through which values leave: who called it is who takes them."""
-    HOOKS.add(function.__code__)
-    return function
-
-
-@dataclass(frozen=True, slots=True)
-class Leaving:
-    """Values that left while somebody looked."""
-
-    way: str
-    values: tuple[Any, ...]
-    loses: bool
-
-
-_SEEN: ContextVar[list[Leaving] | None] = ContextVar("SEEN", default=None)
-
-
-@contextmanager
-def seen_leaving() -> Iterator[list[Leaving]]:
-    """Give the values that leave, instead of taking note: what they go into is seen."""
-    found: list[Leaving] = []
-    token = _SEEN.set(found)
-    try:
-        yield found
-    finally:
-        _SEEN.reset(token)
-
-
-@way_out
-def leak(way: str, *values: Any, loses: bool = True) -> None:
-    """Take note that values leave tracking."""
-    known = tuple([value for value in tracked_in(values) if home_of(value) is not None])
-    seen = _SEEN.get()
-    if seen is not None or not known:
-        if seen is not None and known:
-            seen.append(Leaving(way, known, loses))
-        return
-    nodes: dict[StoreRecorder, dict[Node, None]] = {}
-    for value in known:
-        home = home_of(value)
-        if home is not None:
-            nodes.setdefault(home, {}).update(dict.fromkeys(nodes_behind(value)))
-    for home, found in nodes.items():
-        home.leak(way, found, loses=loses)
-
-
-HOOKS.update((StoreRecorder.leak.__code__, wrap_scalar.__code__))
-
-
-@way_out
-def take(value: Tracked | TrackedScalar, way: str) -> Any:
-    """Return the values of an array or scalar to somebody who goes on without lineage."""
-    leak(way, value)
-    return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
-
-
-@way_out
-def lend(array: Tracked, way: str) -> Array:
-    """Return the memory of an array to somebody who goes on without lineage, and may write."""
-    leak(way, array)
-    memory, plain = memory_of(array), plain_of(array)
-    return plain if memory is None else memory.lend(plain)
-
-
-@way_out
-def decide(value: Tracked | TrackedScalar, way: str = "bool") -> Any:
-    """Return values to somebody who only decides what to do."""
-    leak(way, value, loses=False)
-    return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
-
-
-def nodes_behind(value: Tracked | TrackedScalar) -> Iterable[Node]:
-    """Return the nodes that hold a value, or that a scalar was computed from."""
-    if isinstance(value, Tracked):
-        node = node_of(value)
-        return () if node is None else (node,)
-    nodes = dict.fromkeys(cell.node for cell in cells_of(value.source))
-    for node in nodes:
-        node.owner.reach(node)
-    return nodes
 
 
 def tracked_in(values: Any) -> Iterator[Tracked | TrackedScalar]:
@@ -708,7 +623,8 @@ class Inputs:
 
     def _join(self, recorder: StoreRecorder, value: Tracked | TrackedScalar) -> None:
         if self.recorder not in (None, recorder):
-            name = next(iter(nodes_behind(value))).name
+            other = node_of(value) if isinstance(value, Tracked) else scalar_node(value)
+            name = other.name if other else "?"
             raise CaptureError(
                 f"a call takes arrays of two stores, {self.nodes[0].name!r} and {name!r}: track "
                 f"both in one store, or give dslog.plain(x) for the one that needs no lineage"

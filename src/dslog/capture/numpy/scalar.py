@@ -18,20 +18,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dslog.algebra.product import identity
-from dslog.capture.numpy.cell_source import FromCell, Source, computed
+from dslog.capture.numpy.cell_source import Source, both, united
 from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
     TrackedScalar,
-    decide,
-    leak,
     recorder_of,
     scalar_node,
-    take,
     tracked_in,
-    way_out,
     wrap_root,
 )
+from dslog.capture.numpy.way_out import decide, leak, take, way_out
 from dslog.capture.recorder import Step, StoreRecorder
 
 _PLAIN = frozenset(
@@ -42,24 +39,32 @@ _TELLS = frozenset(
     {"dtype", "shape", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "device"}
 )  # of what a number is, not which
 _CLASSES: dict[type, type[Scalar]] = {}
+_TRACKED: set[type] = set()
 
 
-def make(plain: Any, source: Source | None, home: StoreRecorder) -> Any:
-    """Return a number as a tracked scalar; what is no number, or from nothing, stays as it is."""
+def make(plain: Any, source: Source | None, home: StoreRecorder, made: str = "") -> Any:
+    """Return a number as a tracked scalar; what is no number, or from nothing, stays as it is.
+
+    ``made`` is the operation that made it of its source, "" for the cell itself.
+    """
     if source is None or home.closed:
         return plain
     kind = _CLASSES.get(type(plain))
     if kind is None:
         if type(plain) is tuple:
-            return tuple([make(each, source, home) for each in plain])
+            return tuple([make(each, source, home, made) for each in plain])
         if type(plain) not in _PLAIN:
             return plain
         kind = _class_for(type(plain))
-    scalar: Scalar = object.__new__(kind)
+    scalar: Scalar = _new(kind)
     scalar.plain = plain
     scalar.source = source
     scalar.home = home
+    scalar.made = made
     return scalar
+
+
+_new = object.__new__
 
 
 def _class_for(kind: type) -> type[Scalar]:
@@ -68,6 +73,7 @@ def _class_for(kind: type) -> type[Scalar]:
     if issubclass(kind, np.generic) and kind not in (np.datetime64, np.timedelta64):
         fields["dtype"] = np.dtype(kind)
     made = _CLASSES[kind] = type(f"Tracked_{kind.__name__}", (Scalar,), fields)
+    _TRACKED.add(made)
     return made
 
 
@@ -75,54 +81,71 @@ def _plain(value: Any) -> Any:
     return value.plain if isinstance(value, TrackedScalar) else value
 
 
-def _computed(name: str, function: Callable[..., Any]) -> Any:
-    """Make a method that computes with the numbers: the result is from all of them."""
+def _unary(name: str, function: Callable[..., Any]) -> Any:
+    """Make a method that computes with the number alone, or with more numbers: ``round(x, 2)``."""
 
-    @way_out
     def method(self: Scalar, *others: Any) -> Any:
-        if others and isinstance(others[0], Tracked):
-            return NotImplemented
-        if others and _is_repeated(function, others[0]):
-            return function(take(self, "repeat"), others[0])
-        if others and _is_array_like(others[0]):
-            return function(self.as_array(), *others)
         sources = [self.source, *(other.source for other in others if _is_tracked(other))]
-        source = computed(name, sources)
-        return make(function(self.plain, *map(_plain, others)), source, self.home)
+        result = function(self.plain, *map(_plain, others))
+        return make(result, united(sources), self.home, name)
 
     return method
 
 
-def _reflected(name: str, function: Callable[..., Any]) -> Any:
-    """Make the method of an operator with the scalar on its right."""
+def _binary(name: str, function: Callable[..., Any]) -> tuple[Any, Any]:
+    """Make the methods of an operator, with the number on its left and on its right."""
 
     @way_out
     def method(self: Scalar, other: Any) -> Any:
-        if _is_repeated(function, other):
-            return function(other, take(self, "repeat"))
-        if _is_array_like(other):
-            return function(other, self.as_array())
-        sources = [other.source if _is_tracked(other) else None, self.source]
-        source = computed(name, sources)
-        return make(function(_plain(other), self.plain), source, self.home)
+        kind = type(other)
+        if kind in _TRACKED:
+            result, source = function(self.plain, other.plain), both(self.source, other.source)
+        elif kind in _PLAIN:
+            result, source = function(self.plain, other), self.source
+        else:
+            return _with_others(self, function, name, other)
+        made = _CLASSES.get(type(result))
+        if made is None or self.home.closed:
+            return make(result, source, self.home, name)
+        scalar: Scalar = _new(made)
+        scalar.plain = result
+        scalar.source = source
+        scalar.home = self.home
+        scalar.made = name
+        return scalar
 
-    return method
+    @way_out
+    def reflected(self: Scalar, other: Any) -> Any:
+        if type(other) in _PLAIN:
+            return make(function(other, self.plain), self.source, self.home, name)
+        return _with_others(self, function, name, other, swap=True)
+
+    return method, reflected
+
+
+@way_out
+def _with_others(
+    scalar: Scalar, function: Callable[..., Any], name: str, other: Any, *, swap: bool = False
+) -> Any:
+    """Compute with something that is no number, or with one of another kind."""
+    if isinstance(other, Tracked):
+        return NotImplemented
+    if function is operator.mul and type(other) in (list, tuple, str, bytes):
+        return function(other, take(scalar, "repeat"))
+    if type(other) in (list, tuple) or (
+        isinstance(other, np.ndarray) and not isinstance(other, TrackedScalar)
+    ):
+        array = scalar.as_array()
+        return function(other, array) if swap else function(array, other)
+    plain, source = _plain(other), scalar.source
+    if isinstance(other, TrackedScalar):
+        source = both(source, other.source)
+    result = function(plain, scalar.plain) if swap else function(scalar.plain, plain)
+    return make(result, source, scalar.home, name)
 
 
 def _is_tracked(value: Any) -> bool:
     return isinstance(value, TrackedScalar)
-
-
-def _is_repeated(function: Callable[..., Any], value: Any) -> bool:
-    """Whether an operator repeats a list, or text: a product with an integer."""
-    return function is operator.mul and type(value) in (list, tuple, str, bytes)
-
-
-def _is_array_like(value: Any) -> bool:
-    """Whether an operator with a value is numpy's business, not Python's."""
-    return type(value) in (list, tuple) or (
-        isinstance(value, np.ndarray) and not isinstance(value, TrackedScalar)
-    )
 
 
 def _followed(name: str) -> Any:
@@ -146,7 +169,7 @@ class Scalar(TrackedScalar):
     def __new__(cls, *args: Any) -> Any:
         """``type(t)(value)`` gives a number of the class that the scalar stands for."""
         if len(args) == 1 and isinstance(args[0], TrackedScalar):
-            return make(cls.kind(args[0].plain), args[0].source, args[0].home)
+            return make(cls.kind(args[0].plain), args[0].source, args[0].home, cls.kind.__name__)
         return cls.kind(*args)
 
     @property  # type: ignore[misc]
@@ -168,7 +191,7 @@ class Scalar(TrackedScalar):
         if not recorder.rename(node, name):
             new = recorder.node((), name, name)
             recorder.record(Step("named", [node], [new], ((identity(()),),), {}))
-            self.source = FromCell(new, 0)
+            self.source, self.made = (new, 0), ""
         return self
 
     # as numpy's
@@ -181,7 +204,7 @@ class Scalar(TrackedScalar):
     def as_python(self) -> Any:
         """Return the number as Python's own, tracked."""
         plain = self.plain.item() if isinstance(self.plain, np.generic) else self.plain
-        return make(plain, self.source, self.home)
+        return make(plain, self.source, self.home, "item")
 
     @way_out
     def _follow(
@@ -192,8 +215,8 @@ class Scalar(TrackedScalar):
         if isinstance(result, np.ndarray):
             return getattr(self.as_array(), way)(*args, **kwargs)
         others = [v for v in tracked_in((*args, *kwargs.values())) if isinstance(v, TrackedScalar)]
-        source = computed(way, (self.source, *(other.source for other in others)))
-        made = make(result, source, self.home)
+        source = united((self.source, *(other.source for other in others)))
+        made = make(result, source, self.home, way)
         if made is result and result is not None and not isinstance(result, (str, type)):
             leak(way, self, *others)
         return made
@@ -210,7 +233,7 @@ class Scalar(TrackedScalar):
                 else:
                     break
             else:
-                return make(ufunc(*plains), computed(ufunc.__name__, sources), self.home)
+                return make(ufunc(*plains), united(sources), self.home, ufunc.__name__)
         return _array_class().__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -229,13 +252,13 @@ class Scalar(TrackedScalar):
             return value
         if callable(value):
             return _Method(self, name, value)
-        made = make(value, self.source, self.home)
+        made = make(value, self.source, self.home, name)
         if made is value:
             leak(name, self)
         return made
 
-    real = property(lambda self: make(self.plain.real, self.source, self.home))
-    imag = property(lambda self: make(self.plain.imag, self.source, self.home))
+    real = property(lambda self: make(self.plain.real, self.source, self.home, "real"))
+    imag = property(lambda self: make(self.plain.imag, self.source, self.home, "imag"))
     T = property(lambda self: self)
     __copy__ = as_is = lambda self: self
 
@@ -319,22 +342,33 @@ class _Method:
         return self._scalar._follow(self._name, self._function, args, kwargs)  # noqa: SLF001
 
 
-for _name in (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift",
-):  # fmt: skip
-    _function = getattr(operator, f"__{_name}__")
-    setattr(Scalar, f"__{_name}__", _computed(_name, _function))
-    setattr(Scalar, f"__r{_name}__", _reflected(_name, _function))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
-    setattr(Scalar, f"__{_name}__", _computed(_name, getattr(operator, f"__{_name}__")))
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    name: getattr(operator, f"__{name}__")
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift")
+}
+_OPERATORS |= {"rshift": operator.rshift, "divmod": divmod, "pow": pow}
+for _name, _function in _OPERATORS.items():
+    _left, _right = _binary(_name, _function)
+    setattr(Scalar, f"__{_name}__", _left)
+    setattr(Scalar, f"__r{_name}__", _right)
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Scalar, f"__{_name}__", _binary(_name, getattr(operator, f"__{_name}__"))[0])
 _ROUNDS: dict[str, Callable[..., Any]] = {
-    "divmod": divmod, "round": round, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
+    "round": round, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
+    "neg": operator.neg, "pos": operator.pos, "abs": abs, "invert": operator.invert,
 }  # fmt: skip
 for _name, _function in _ROUNDS.items():
-    setattr(Scalar, f"__{_name}__", _computed(_name, _function))
-setattr(Scalar, "__rdivmod__", _reflected("divmod", divmod))  # noqa: B010
-setattr(Scalar, "__pow__", _computed("pow", pow))  # noqa: B010
-setattr(Scalar, "__rpow__", _reflected("pow", pow))  # noqa: B010
+    setattr(Scalar, f"__{_name}__", _unary(_name, _function))
+_three_way_pow = _unary("pow", pow)
+
+
+def _pow(self: Scalar, other: Any, *modulus: Any) -> Any:
+    """``pow(x, y)`` and ``pow(x, y, modulus)``."""
+    return _three_way_pow(self, other, *modulus) if modulus else _two_way_pow(self, other)
+
+
+_two_way_pow = getattr(Scalar, "__pow__")  # noqa: B009
+setattr(Scalar, "__pow__", _pow)  # noqa: B010
 
 
 def _array_class() -> Any:

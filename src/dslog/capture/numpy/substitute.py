@@ -23,7 +23,7 @@ import numpy as np
 from dslog.capture.numpy.array import TrackedArray, run_function
 from dslog.capture.numpy.call import Call, describe
 from dslog.capture.numpy.cell_iterator import Enumerated, Vectorized, iterate
-from dslog.capture.numpy.cell_source import computed
+from dslog.capture.numpy.cell_source import united
 from dslog.capture.numpy.dispatch import (
     Act,
     Anywhere,
@@ -41,15 +41,13 @@ from dslog.capture.numpy.memory import (
     Latent,
     Tracked,
     TrackedScalar,
-    decide,
     first_tracked,
-    seen_leaving,
     tracked_in,
-    way_out,
     wrap_latent,
 )
 from dslog.capture.numpy.registry import Found
 from dslog.capture.numpy.scalar import make
+from dslog.capture.numpy.way_out import decide, seen_leaving, way_out
 from dslog.capture.recorder import StoreRecorder
 
 _ASARRAY = np.asarray
@@ -180,8 +178,9 @@ def _follow_numbers(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, A
     if not scalars or len(scalars) < len(found):
         return original(*args, **kwargs)
     plain = {key: plain_in(value) for key, value in kwargs.items()}
-    source = computed(original.__name__, [scalar.source for scalar in scalars])
-    return make(original(*map(plain_in, args), **plain), source, scalars[0].home)
+    source = united([scalar.source for scalar in scalars])
+    result = original(*map(plain_in, args), **plain)
+    return make(result, source, scalars[0].home, original.__name__)
 
 
 # random draws

@@ -102,6 +102,37 @@ def show(
     return Told([*_lineage_text(*pair)], {"lineages": _with_formulas(*pair)})
 
 
+@command(commands, panel=LOOK, examples=("dslog leaks lineage.dslog",))
+def leaks(store: StorePath, *, limit: Limit = None) -> Report:
+    """List where values left tracked arrays, so that what was made of them has no lineage.
+
+    A decision (an `if` on values) moves none: it is listed, and makes no answer incomplete.
+    """
+    with open_existing(store) as opened:
+        found = opened.leaks()
+    shown = limited(limit, len(found), default=50)
+    losses = sum(leak.loses for leak in found)
+    said = f"{store}: values left at {counted(losses, 'place')}, decided at {len(found) - losses}"
+    lines: list[RenderableType] = [Text(said if found else f"{store}: no value left tracking")]
+    if found:
+        head = ("  array", "way", "times", "place", "in", "inside")
+        rows = [
+            (
+                f"  {leak.array}",
+                leak.way if leak.loses else f"{leak.way} (decides)",
+                f"{leak.count:,}",
+                leak.place,
+                leak.function,
+                leak.inside,
+            )
+            for leak in found[:shown]
+        ]
+        lines.append(listing(head, rows))
+    if note := more_text(shown, len(found), "places"):
+        lines.append(Text(f"  {note}", style="dim"))
+    return Told(lines, {"path": str(store), "leaks": [asdict(leak) for leak in found]})
+
+
 @command(commands, panel=LOOK, examples=("dslog stats lineage.dslog",))
 def stats(store: StorePath) -> Report:
     """Count what a store holds, and what it takes on disk."""

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from PIL import Image
 
+from dslog.capture.numpy.array import plain_values
 from dslog.cells.cellset import CellSet
 from dslog.cells.text import box_text, counted, shape_text
 from dslog.cli.demo.page import BAR, LIT, Story
@@ -45,7 +46,7 @@ def run_photo(store: "Store", say: Callable[[str], None]) -> Story:
     say("photo: grey, resize, brighten, soften, rot90, flip, in numpy ...")
     tracked = store.track(photo, "photo", keep_values=True)
     for name, step in zip(PHOTO_STEPS, edit(tracked), strict=True):
-        result = np.asarray(step.named(name))
+        result = plain_values(step.named(name))
     store.flush()
     bad = np.argwhere(np.isnan(result))
     wrong = tuple(bad[len(bad) // 2].tolist())

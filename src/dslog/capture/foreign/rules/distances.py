@@ -12,7 +12,6 @@ from dslog.capture.foreign.data_rule import (
     names_of,
     on_axes,
     option,
-    perhaps_everything,
 )
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.index_run import index_run
@@ -75,12 +74,6 @@ def squareform(call: Call) -> Lineages | None:
 def jensenshannon(call: Call, data: Array, out: Array) -> Lineage:
     """Distributions along an axis."""
     return on_axes(out, data, axes_given(call, data))
-
-
-data_rule(
-    "scipy.spatial.distance.directed_hausdorff", *names_of("scipy.cluster.vq", "kmeans kmeans2"),
-    kind="superset", data="u v obs data k_or_guess k", note="each cell from any cell",
-)(perhaps_everything)  # fmt: skip
 
 
 @data_rule("scipy.cluster.vq.whiten", data="obs", note="each cell from its column")

@@ -49,10 +49,3 @@ def interpolate(call: Call, data: Array, out: Array) -> Lineage:
     sizes = np.abs(weights.reshape(out.size, data.size))
     outs, cells = np.nonzero(sizes > TINY * sizes.max(initial=0))
     return from_pairs(outs, cells, out.shape, data.shape)
-
-
-data_rule(
-    *names_of("scipy.interpolate", "pchip_interpolate splrep splev splprep bisplev bisplrep"),
-    *names_of("scipy.interpolate", "splint sproot spalde"),
-    kind="superset", data="xi yi x y z tck", note="each cell from any cell",
-)(perhaps_everything)  # fmt: skip

@@ -103,8 +103,6 @@ def weighted(weights: Any, origin: int, border: Border) -> Path:
     """Return the path of a correlation whose weight number ``origin`` is the place's own."""
     values: Floats = np.asarray(weights, float)
     used = np.flatnonzero(values)
-    if not len(used):
-        raise UnknownCallError
     return one_pass((used - origin).tolist(), border, values[used].tolist())
 
 
@@ -248,8 +246,9 @@ def _derived(name: str, ndim: int, axis: int, modes: Sequence[Any]) -> Reads:
 )  # fmt: skip
 def gradient_magnitude(call: Call, data: Array, _: Array) -> Lineage:
     """Derivatives that are ours to know, along each axis."""
-    name = getattr(option(call, "derivative"), "__name__", "")
-    if getattr(ndimage, name, None) is not option(call, "derivative") or name not in _KERNELS:
+    given = option(call, "derivative")
+    name, module = (getattr(given, key, "") for key in ("__name__", "__module__"))
+    if name not in _KERNELS or not str(module).startswith("scipy.ndimage"):
         raise UnknownCallError
     axes = axes_filtered(call, data)
     modes = per_axis(option(call, "mode"), len(axes))
@@ -439,16 +438,6 @@ def hit_or_miss(call: Call, data: Array, _: Array) -> Lineage:
     ]
     terms = [term for one, _ in found for term in one]
     return settled(data, terms, axes, exact=all(sure for _, sure in found))
-
-
-data_rule(
-    *names_of(
-        "scipy.ndimage",
-        "binary_fill_holes binary_propagation distance_transform_bf distance_transform_cdt "
-        "distance_transform_edt label watershed_ift",
-    ),
-    kind="superset", data="input", note="each cell from any cell: how far, values decide",
-)(perhaps_everything)  # fmt: skip
 
 
 # --- Fourier domain, splines ---------------------------------------------------------------------

@@ -11,7 +11,6 @@ from dslog.capture.foreign.data_rule import (
     names_of,
     on_axes,
     option,
-    perhaps_everything,
     place_of,
 )
 from dslog.capture.numpy.call import Call
@@ -98,23 +97,10 @@ def norm(call: Call, data: Array, out: Array) -> Lineage:
     return on_axes(out, data, axes_given(call, data))
 
 
-@data_rule(
-    *names_of("scipy.linalg", "solve_sylvester solve_continuous_lyapunov solve_discrete_lyapunov"),
-    *names_of("scipy.linalg", "solve_continuous_are solve_discrete_are orthogonal_procrustes"),
-    *names_of("scipy.linalg", "subspace_angles"),
-    data="a b q r A B", note="each cell from all cells",
-)  # fmt: skip
-def equation(call: Call, data: Array, out: Array) -> Lineage:
-    """One large equation."""
-    exact = call.func.__name__ in ("solve_sylvester", "subspace_angles")
-    return (everything if exact else perhaps_everything)(call, data, out)
-
-
 data_rule(
-    *names_of("scipy.linalg", "ldl cho_factor matrix_balance expm_frechet solve_circulant"),
-    *names_of("scipy.linalg", "companion fiedler khatri_rao matmul_toeplitz rsf2csf cdf2rdf"),
-    kind="superset", data="a A b B c x E T Z w v", note="each cell from any cell",
-)(perhaps_everything)  # fmt: skip
+    *names_of("scipy.linalg", "solve_sylvester subspace_angles"),
+    data="a b q A B", note="each cell from all cells",
+)(everything)  # fmt: skip
 
 moves("scipy.linalg.block_diag", data="arrs", note="the cell that moved")
 moves(*names_of("scipy.linalg", "toeplitz hankel"), data=("c", "r"), note="the cell that moved")
@@ -122,9 +108,3 @@ moves("scipy.linalg.circulant", data="c", note="the cell that moved")
 moves("scipy.linalg.leslie", data=("f", "s"), note="the cell that moved")
 moves("scipy.linalg.convolution_matrix", data="a", note="the cell that moved")
 moves("scipy.linalg.diagsvd", data="s", note="the cell that moved")
-
-
-@data_rule("scipy.linalg.dft", data="n", note="from nothing")
-def dft(_: Call, __: Array, ___: Array) -> Lineage | None:
-    """Its argument is a size."""
-    return None

@@ -59,16 +59,6 @@ def chosen_statistic(call: Call, data: Array, out: Array) -> Lineage:
         return all_to_all(out.shape, data.shape, exact=False)
 
 
-@data_rule(
-    *names_of("scipy.stats", "wasserstein_distance energy_distance percentileofscore"),
-    *names_of("scipy.stats", "cumfreq relfreq sigmaclip expectile binned_statistic spearmanr"),
-    kind="superset", data=_SAMPLES, note="each cell from any cell",
-)  # fmt: skip
-def any_statistic(_: Call, data: Array, out: Array) -> Lineage:
-    """Weights, ranges and bins are from anywhere."""
-    return all_to_all(out.shape, data.shape, exact=False)
-
-
 @data_rule("scipy.stats.zmap", data="scores compare", note="a score and all it is compared with")
 def zmap(call: Call, data: Array, out: Array) -> Lineage:
     """Standard scores by another sample's mean and deviation."""

@@ -141,15 +141,3 @@ def measure(call: Call, data: Array, out: Array) -> Lineage:
     mapped = call.func.__name__ == "structural_similarity" and out.ndim > 0
     masked = any(option(call, name) is not None for name in ("mask", "channel_axis"))
     return (perhaps_everything if mapped or masked else everything)(call, data, out)
-
-
-data_rule(
-    *names_of("skimage.exposure", "equalize_adapthist match_histograms histogram"),
-    *names_of("skimage.exposure", "cumulative_distribution"),
-    *names_of("skimage.metrics", "adapted_rand_error variation_of_information hausdorff_distance"),
-    *names_of("skimage.measure", "label perimeter perimeter_crofton euler_number profile_line"),
-    *names_of("skimage.measure", "moments_hu moments_normalized find_contours"),
-    *names_of("skimage.util", "montage unique_rows"),
-    kind="superset", data="image reference label_image image0 image1 image_true image_test nu mu "
-    "arr_in ar", note="each cell from any cell",
-)(perhaps_everything)  # fmt: skip

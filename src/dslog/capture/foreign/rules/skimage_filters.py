@@ -23,7 +23,6 @@ from dslog.capture.foreign.data_rule import (
     names_of,
     on_axes,
     option,
-    perhaps_everything,
     place_of,
 )
 from dslog.capture.foreign.rules.ndimage import (
@@ -217,29 +216,6 @@ data_rule(
 def butterworth(call: Call, data: Array, out: Array) -> Lineage:
     """There and back through the spectrum."""
     return on_axes(out, data, spatial_axes(call, data))
-
-
-data_rule(
-    *names_of("skimage.filters", "frangi hessian meijering sato rank_order wiener"),
-    *names_of("skimage.filters", "apply_hysteresis_threshold"),
-    *names_of("skimage.restoration", "denoise_bilateral denoise_nl_means denoise_wavelet"),
-    *names_of("skimage.restoration", "denoise_tv_bregman denoise_tv_chambolle rolling_ball"),
-    *names_of("skimage.restoration", "estimate_sigma inpaint_biharmonic richardson_lucy wiener"),
-    *names_of("skimage.restoration", "unsupervised_wiener unwrap_phase"),
-    *names_of("skimage.morphology", "area_closing area_opening convex_hull_image"),
-    *names_of("skimage.morphology", "diameter_closing diameter_opening flood flood_fill h_maxima"),
-    *names_of("skimage.morphology", "h_minima isotropic_closing isotropic_dilation label"),
-    *names_of("skimage.morphology", "isotropic_erosion isotropic_opening local_maxima skeletonize"),
-    *names_of("skimage.morphology", "local_minima medial_axis reconstruction remove_small_holes"),
-    *names_of("skimage.morphology", "remove_small_objects thin"),
-    *names_of("skimage.feature", "canny hog daisy blob_dog blob_doh blob_log corner_fast"),
-    *names_of("skimage.feature", "corner_moravec corner_subpix graycomatrix shape_index"),
-    *names_of("skimage.feature", "hessian_matrix hessian_matrix_det multiscale_basic_features"),
-    *names_of("skimage.segmentation", "watershed felzenszwalb slic random_walker find_boundaries"),
-    *names_of("skimage.segmentation", "clear_border expand_labels chan_vese mark_boundaries"),
-    kind="superset", data="image ar label_image seed mask label_img labels data",
-    note="each cell from any cell",
-)(perhaps_everything)  # fmt: skip
 
 
 # --- morphology ----------------------------------------------------------------------------------

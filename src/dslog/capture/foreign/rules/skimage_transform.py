@@ -172,9 +172,3 @@ def block_reduce(call: Call, data: Array, out: Array) -> Lineage:
 def matrix_transform(_: Call, data: Array, out: Array) -> Lineage:
     """Points are rows."""
     return matched(out.shape, data.shape, {0: 0})
-
-
-data_rule(
-    *names_of("skimage.transform", "radon iradon iradon_sart frt2 ifrt2 hough_circle hough_line"),
-    kind="superset", data="image radon_image a img", note="each cell from any cell",
-)(perhaps_everything)  # fmt: skip

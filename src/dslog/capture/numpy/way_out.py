@@ -1,0 +1,112 @@
+"""Ways out: values are given to somebody who goes on without lineage, and that is noted.
+
+Whoever calls a function that is marked as a way out, from outside of DSLog, takes the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from dslog.capture.leaks import HOOKS
+from dslog.capture.numpy.cell_source import nodes_in
+from dslog.capture.numpy.memory import (
+    Tracked,
+    TrackedScalar,
+    home_of,
+    memory_of,
+    node_of,
+    plain_of,
+    tracked_in,
+    wrap_scalar,
+)
+from dslog.capture.recorder import Node, StoreRecorder
+from dslog.types import Array
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def way_out(function: F) -> F:
+    """Mark a function through which values leave: who called it is who takes them."""
+    HOOKS.add(function.__code__)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Values that left while somebody looked."""
+
+    way: str
+    values: tuple[Any, ...]
+    loses: bool
+
+
+_SEEN: ContextVar[list[Leaving] | None] = ContextVar("SEEN", default=None)
+
+
+@contextmanager
+def seen_leaving() -> Iterator[list[Leaving]]:
+    """Give the values that leave, instead of taking note: what they go into is seen."""
+    found: list[Leaving] = []
+    token = _SEEN.set(found)
+    try:
+        yield found
+    finally:
+        _SEEN.reset(token)
+
+
+@way_out
+def leak(way: str, *values: Any, loses: bool = True) -> None:
+    """Take note that values leave tracking."""
+    known = tuple([value for value in tracked_in(values) if home_of(value) is not None])
+    seen = _SEEN.get()
+    if seen is not None or not known:
+        if seen is not None and known:
+            seen.append(Leaving(way, known, loses))
+        return
+    nodes: dict[StoreRecorder, dict[Node, None]] = {}
+    for value in known:
+        home = home_of(value)
+        if home is not None:
+            nodes.setdefault(home, {}).update(dict.fromkeys(nodes_behind(value)))
+    for home, found in nodes.items():
+        home.leak(way, found, loses=loses)
+
+
+HOOKS.update((StoreRecorder.leak.__code__, wrap_scalar.__code__))
+
+
+@way_out
+def take(value: Tracked | TrackedScalar, way: str) -> Any:
+    """Return the values of an array or scalar to somebody who goes on without lineage."""
+    leak(way, value)
+    return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
+
+
+@way_out
+def lend(array: Tracked, way: str) -> Array:
+    """Return the memory of an array to somebody who goes on without lineage, and may write."""
+    leak(way, array)
+    memory, plain = memory_of(array), plain_of(array)
+    return plain if memory is None else memory.lend(plain)
+
+
+@way_out
+def decide(value: Tracked | TrackedScalar, way: str = "bool") -> Any:
+    """Return values to somebody who only decides what to do."""
+    leak(way, value, loses=False)
+    return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
+
+
+def nodes_behind(value: Tracked | TrackedScalar) -> Iterable[Node]:
+    """Return the nodes that hold a value, or that a scalar was computed from."""
+    if isinstance(value, Tracked):
+        node = node_of(value)
+        return () if node is None else (node,)
+    nodes = nodes_in(value.source)
+    for node in nodes:
+        node.owner.reach(node)
+    return nodes

@@ -13,6 +13,7 @@ from __future__ import annotations
 import pkgutil
 import re
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -37,9 +37,9 @@ from dslog.capture.numpy.memory import (
     first_tracked,
     node_of,
     own_node,
-    way_out,
 )
 from dslog.capture.numpy.scalar import make
+from dslog.capture.numpy.way_out import way_out
 from dslog.types import Array
 
 FITS = frozenset({"fit", "partial_fit", "fit_transform", "fit_predict"})

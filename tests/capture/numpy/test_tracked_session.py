@@ -369,3 +369,24 @@ assert late(np.ones(3)).tolist() == [2, 3, 4]
 @pytest.mark.compiled
 def test_numba_compiles_while_a_store_tracks():
     subprocess.run([sys.executable, "-c", COMPILED], check=True)
+
+
+HULL = """
+import numpy as np, dslog
+from scipy.spatial import ConvexHull
+
+def hull(x):
+    points = np.ascontiguousarray(x)
+    return ConvexHull(points).volume
+
+values = np.random.default_rng(0).random((9, 2))
+with dslog.open(":memory:", leaks="ignore") as store:
+    assert hull(store.track(values)) == hull(values)
+    assert len(store.leaks()) == 1
+"""
+
+
+def test_compiled_code_gets_arrays_whatever_its_caller_says():
+    """It calls np.ascontiguousarray too, and reads the memory of what that gives."""
+    pytest.importorskip("scipy.spatial")
+    subprocess.run([sys.executable, "-c", HULL], check=True)

@@ -16,8 +16,7 @@ import numpy as np
 
 from dslog.algebra.product import all_to_all, elementwise, matched
 from dslog.capture.numpy.call import Call, Lineages, arrange
-from dslog.capture.numpy.registry import REGISTRY
-from dslog.capture.numpy.registry import find_lineages
+from dslog.capture.numpy.registry import REGISTRY, find_lineages
 from dslog.lineage.lineage import Lineage
 from dslog.types import Array
 

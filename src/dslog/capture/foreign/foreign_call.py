@@ -52,6 +52,7 @@ def foreign(function: F, moves: Sequence[str] | str | None = None) -> F:
     name = f"{function.__module__}.{getattr(function, '__qualname__', type(function).__name__)}"
 
     @functools.wraps(function)
+    @way_out
     def call(*args: Any, **kwargs: Any) -> Any:
         return call_foreign(name, function, args, kwargs, moves)
 
@@ -228,6 +229,8 @@ class _ForeignCall:
             pass
         finally:
             if followed:
+                for leaving in left:
+                    leak(leaving.way, *leaving.values, loses=False)
                 group.give(result)
                 end_group(group, token, describe(self._call(())), failed=False)
             else:

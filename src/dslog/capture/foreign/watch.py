@@ -20,6 +20,7 @@ from typing import Any, Self
 from dslog.capture.foreign.estimator import watch_estimators
 from dslog.capture.foreign.foreign_call import call_foreign
 from dslog.capture.numpy.dispatch import Anywhere
+from dslog.capture.numpy.way_out import way_out
 from dslog.capture.place import origin_of
 from dslog.errors import CaptureError, did_you_mean
 
@@ -192,8 +193,8 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 def _is_function(value: Any, library: str) -> bool:
     known = isinstance(value, (FunctionType, BuiltinFunctionType)) or (
-        type(value).__name__ in ("cython_function_or_method", "function")
-    )
+        type(value).__name__ in ("cython_function_or_method", "_Function", "function")
+    )  # scipy.fft's are of uarray's class
     return known and str(getattr(value, "__module__", "")).partition(".")[0] in (library, "")
 
 
@@ -207,6 +208,7 @@ def _is_program(module: Any) -> bool:
     return origin_of(compile("", file, "exec")) == "program"
 
 
+@way_out
 def _call(name: str, original: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
     return call_foreign(name, original, args, kwargs)
 

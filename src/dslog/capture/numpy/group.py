@@ -30,7 +30,7 @@ from dslog.capture.numpy.memory import (
     State,
     Tracked,
     TrackedScalar,
-    first_tracked,
+    home_among,
     home_of,
     own_node,
     recorder_of,
@@ -356,8 +356,7 @@ def operation(target: Any, store: HasRecorder | None = None) -> Any:
 def _decorate(function: F, name: str) -> F:
     @functools.wraps(function)
     def grouped(*args: Any, **kwargs: Any) -> Any:
-        tracked = first_tracked((args, tuple(kwargs.values())))
-        home = None if tracked is None else home_of(tracked)
+        home = home_among((args, tuple(kwargs.values())))
         if home is None:
             return function(*args, **kwargs)
         described = _describe(function, name, args, kwargs)

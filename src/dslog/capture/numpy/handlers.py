@@ -41,6 +41,7 @@ from dslog.capture.numpy.memory import (
     Tracked,
     TrackedScalar,
     first_tracked,
+    home_among,
     home_of,
     memory_of,
     memory_to_write,
@@ -187,8 +188,8 @@ def target_memory(array: Any, *values: Any) -> Memory | None:
     if not isinstance(array, Tracked):
         return None
     memory = memory_of(array)
-    if memory is None and (tracked := first_tracked(values)) is not None:
-        return memory_to_write(array, home_of(tracked))
+    if memory is None:
+        return memory_to_write(array, home_among(values))
     return memory
 
 

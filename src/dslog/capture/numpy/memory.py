@@ -509,6 +509,15 @@ def first_tracked(values: Sequence[Any]) -> Tracked | TrackedScalar | None:
     return next(tracked_in(values), None)
 
 
+def home_among(values: Sequence[Any]) -> StoreRecorder | None:
+    """Return the recorder of the store that some of the values are tracked in.
+
+    Arrays that nothing tracked is in yet, as from ``np.arange``, may stand before those.
+    """
+    homes = map(home_of, tracked_in(values))
+    return next((home for home in homes if home is not None), None)
+
+
 # what a call takes
 
 

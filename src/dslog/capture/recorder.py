@@ -245,7 +245,16 @@ class StoreRecorder:
     # steps
 
     def record(self, step: Step) -> None:
-        """Keep a step until the next flush."""
+        """Keep a step until the next flush.
+
+        An array of a group of calls that is not over yet comes from another thread than the
+        group's, which does not know of it: the store would not find it.
+        """
+        if any(node.owner is not self for node in step.inputs):
+            raise CaptureError(
+                f"{step.op!r} takes an array of an operation that another thread is in: give the "
+                f"thread what was there before the operation, or begin the operation in the thread"
+            )
         with self._lock:
             if len(self._steps) >= CaptureCost.current().waiting_steps:
                 self.flush()  # before the new one, which may still get a name

@@ -594,3 +594,11 @@ def test_arguments_are_kept(store, x):
     assert key == [{"$slice": [1, None, None]}, None, {"$ellipsis": True}, [0, 2]]
     np.add(x[0], np.zeros((50, 4)))
     assert store.operations()[-1].args["x2"] == {"array": "float64", "shape": [50, 4]}
+
+
+def test_an_index_counts_behind_one_that_nothing_tracked_is_in(store):
+    classes = store.track(np.array([2, 0, 1]), "classes")
+    codes = np.zeros((3, 3))
+    codes[np.arange(3), classes] = 1
+    assert store.backward(codes.name, [(1, 0)], to="classes").indices().tolist() == [[1]]
+    assert store.backward(codes.name, [(1, 1)], to="classes").count == 0

@@ -336,3 +336,57 @@ def test_two_who_bring_the_same_array_at_once(store):
         assert y.name == "A.add"
     assert cell(store, x * 2, (1,), "A") == [(1,)]
     assert [array.name for array in store.arrays()] == ["A", "A.add", "A.multiply"]
+
+
+# what others make of numpy's functions while a store tracks
+
+COMPILED = """
+import numpy as np, numba, dslog
+
+@numba.njit(cache=False)
+def early(x):
+    return np.zeros_like(x) + np.sum(x) + np.ones(3) + np.asarray(x)
+
+with dslog.open(":memory:") as store:
+    store.track(np.zeros(3))
+    values = dslog.plain(np.ones(3))
+    assert early(values).tolist() == [5, 5, 5]
+
+    @numba.njit(cache=False)
+    def while_tracking(x):
+        return np.cumsum(x) + np.full_like(x, 1)
+
+    assert while_tracking(values).tolist() == [2, 3, 4]
+
+@numba.njit(cache=False)
+def late(x):
+    return np.cumsum(x) + np.full_like(x, 1)
+
+assert late(np.ones(3)).tolist() == [2, 3, 4]
+"""
+
+
+@pytest.mark.compiled
+def test_numba_compiles_while_a_store_tracks():
+    subprocess.run([sys.executable, "-c", COMPILED], check=True)
+
+
+HULL = """
+import numpy as np, dslog
+from scipy.spatial import ConvexHull
+
+def hull(x):
+    points = np.ascontiguousarray(x)
+    return ConvexHull(points).volume
+
+values = np.random.default_rng(0).random((9, 2))
+with dslog.open(":memory:", leaks="ignore") as store:
+    assert hull(store.track(values)) == hull(values)
+    assert len(store.leaks()) == 1
+"""
+
+
+def test_compiled_code_gets_arrays_whatever_its_caller_says():
+    """It calls np.ascontiguousarray too, and reads the memory of what that gives."""
+    pytest.importorskip("scipy.spatial")
+    subprocess.run([sys.executable, "-c", HULL], check=True)

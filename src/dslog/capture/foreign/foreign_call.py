@@ -226,6 +226,8 @@ class _ForeignCall:
             pass
         finally:
             if followed:
+                for leaving in left:
+                    leak(leaving.way, *leaving.values, loses=False)
                 group.give(result)
                 end_group(group, token, describe(self._call(())), failed=False)
             else:

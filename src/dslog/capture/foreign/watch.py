@@ -51,7 +51,7 @@ _RULES: dict[str, list[str]] = {
         *("distances", "interpolation", "ndimage", "scipy_fft", "scipy_linalg", "scipy_signal"),
         "scipy_stats",
     ],
-    "skimage": ["skimage_color", "skimage_filters", "skimage_transform"],
+    "skimage": ["ndimage", "skimage_color", "skimage_filters", "skimage_transform"],
     "sklearn": ["sklearn_functions", "sklearn_metrics"],
 }
 """The modules of rules for functions that a library needs; those for estimators come with them."""
@@ -63,6 +63,8 @@ class WatchedLibraries:
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
         self._seen: set[str] = set()
+        self._arrived: list[ModuleType] = []
+        self._importing = 0
 
     def end(self) -> None:
         """Let the libraries be as they were."""
@@ -76,7 +78,19 @@ class WatchedLibraries:
         self.end()
 
     def add(self, module: ModuleType) -> None:
-        """WatchedLibraries the functions and estimators of a module."""
+        """Watch the functions and estimators of a module.
+
+        Its rules import the libraries that they are for, so they wait until those are there.
+        """
+        self._arrived.append(module)
+        while self._arrived and not self._importing:
+            self._importing += 1
+            try:
+                self._add(self._arrived.pop(0))
+            finally:
+                self._importing -= 1
+
+    def _add(self, module: ModuleType) -> None:
         if module.__name__ in self._seen:
             return
         self._seen.add(module.__name__)
@@ -91,14 +105,26 @@ class WatchedLibraries:
                 stand_in = Anywhere(value, partial(_call, f"{module.__name__}.{name}"))
                 replaced[id(value)] = value, stand_in
                 self._replace(module, name, value, stand_in)
-        for other in list(sys.modules.values()):
-            if _is_program(other):
-                for name, value in list(vars(other).items()):
-                    if id(value) in replaced and replaced[id(value)][0] is value:
-                        self._replace(other, name, *replaced[id(value)])
+        for other in filter(_is_program, list(sys.modules.values())):
+            self._replace_imported(other, replaced)
+
+    def _replace_imported(self, module: ModuleType, replaced: dict[int, tuple[Any, Any]]) -> None:
+        """Replace what a module of the program has imported by name."""
+        for name, value in list(vars(module).items()):
+            if id(value) in replaced and replaced[id(value)][0] is value:
+                self._replace(module, name, *replaced[id(value)])
+
+    def execute(self, run: Callable[[ModuleType], None], module: ModuleType) -> None:
+        """Execute a module that is being imported, then watch it."""
+        self._importing += 1
+        try:
+            run(module)
+        finally:
+            self._importing -= 1
+        self.add(module)
 
     def arrive(self, names: Iterable[str]) -> None:
-        """WatchedLibraries modules when they are imported."""
+        """Watch modules when they are imported."""
         arrivals = _Arrivals(self, set(names))
         sys.meta_path.insert(0, arrivals)
         self._undo.append(partial(sys.meta_path.remove, arrivals))
@@ -163,7 +189,10 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # some names are there to warn whoever asks for them
-            value = getattr(module, name, None)
+            try:
+                value = getattr(module, name, None)
+            except ImportError:  # one that has to be asked for, or that needs another package
+                continue
         if value is not None:
             yield name, value
 
@@ -204,11 +233,6 @@ class _Arrivals(importlib.abc.MetaPathFinder):
         spec = importlib.util.find_spec(name)
         if spec is None or spec.loader is None:
             return spec
-        execute = spec.loader.exec_module
-
-        def run(module: ModuleType) -> None:
-            execute(module)
-            self._watch.add(module)
-
+        run = partial(self._watch.execute, spec.loader.exec_module)
         spec.loader.exec_module = run  # type: ignore[method-assign]
         return spec

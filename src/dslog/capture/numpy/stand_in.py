@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, update_wrapper
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
-from dslog.capture.place import origin_of
+from dslog.capture.place import is_calling, origin_of
 
 Act = Callable[[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]], Any]
 
@@ -43,12 +43,6 @@ _HERE = str(Path(__file__).resolve().parents[2])
 
 
 @lru_cache(maxsize=4096)
-def _says(code: CodeType, name: str) -> bool:
-    """Whether Python code says a name; if not, it called C code that called what has the name."""
-    return name in code.co_names or name in code.co_varnames or name in code.co_freevars
-
-
-@lru_cache(maxsize=4096)
 def _is_own(code: CodeType) -> bool:
     """Whether code is the program's own, or of a library that is always followed."""
     return origin_of(code) == "program" or any(part in code.co_filename for part in _COMPUTES)
@@ -60,10 +54,13 @@ def _is_of_library(code: CodeType) -> bool:
     return origin_of(code) == "installed" and not code.co_filename.startswith(_NUMPY)
 
 
-def _is_followed(code: CodeType, name: str) -> bool:
-    if code.co_filename.startswith(_HERE) or not _says(code, name):
+def _is_followed(frame: FrameType, name: str) -> bool:
+    code = frame.f_code
+    if code.co_filename.startswith(_HERE):
         return False
-    return _is_own(code) or (_FOLLOWED.get() and _is_of_library(code))
+    if not (_is_own(code) or (_FOLLOWED.get() and _is_of_library(code))):
+        return False
+    return is_calling(frame, name)
 
 
 class StandIn:
@@ -110,8 +107,8 @@ class StandIn:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Act, or be the original where the caller is not followed."""
-        code = sys._getframe(1).f_code  # noqa: SLF001 (who calls decides)
-        if _is_followed(code, self.stands_for.__name__):
+        frame = sys._getframe(1)  # noqa: SLF001 (who calls decides)
+        if _is_followed(frame, self.stands_for.__name__):
             return self.act(self.stands_for, args, kwargs)
         return self.stands_for(*args, **kwargs)
 
@@ -131,8 +128,8 @@ class OfLists(StandIn):
         """Act where the caller is followed and an argument is a list."""
         for arg in args:
             if type(arg) is list or type(arg) is tuple:
-                code = sys._getframe(1).f_code  # noqa: SLF001
-                if _is_followed(code, self.stands_for.__name__):
+                frame = sys._getframe(1)  # noqa: SLF001
+                if _is_followed(frame, self.stands_for.__name__):
                     return self.act(self.stands_for, args, kwargs)
                 break
         return self.stands_for(*args, **kwargs)

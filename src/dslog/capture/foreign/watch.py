@@ -180,11 +180,12 @@ def _inside(name: str) -> list[str]:
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
     names: Sequence[str] = getattr(module, "__all__", None) or dir(module)
+    whole = module.__name__ in LIBRARIES  # it imports its parts when they are asked for
     for name in names:
         if name.startswith("_"):
             continue
         try:
-            value = getattr(module, name, None)
+            value = vars(module).get(name) if whole else getattr(module, name, None)
         except ImportError:  # one that has to be asked for, or that needs another package
             continue
         if value is not None:

@@ -47,6 +47,7 @@ class Size:
     copies: tuple[int, ...]  # of the flights, through a tracked pipeline
     joined: tuple[int, int]  # rows of titles and of episodes in a tracked join
     turns: int  # of contenders that race
+    foreign_calls: int  # of libraries and programs, chosen evenly
 
 
 QUICK = Size(
@@ -81,6 +82,7 @@ QUICK = Size(
     copies=(1,),
     joined=(20_000, 15_000),
     turns=3,
+    foreign_calls=60,
 )
 STANDARD = Size(
     name="standard",
@@ -114,6 +116,7 @@ STANDARD = Size(
     copies=(1,),
     joined=(9_000_000, 7_000_000),
     turns=8,
+    foreign_calls=1_000,
 )
 FULL = replace(
     STANDARD,

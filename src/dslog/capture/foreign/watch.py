@@ -183,14 +183,14 @@ def _inside(name: str) -> list[str]:
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
     names: Sequence[str] = getattr(module, "__all__", None) or dir(module)
-    inner = {one.partition(".")[0] for one in LIBRARIES.get(module.__name__, ())}
+    whole = module.__name__ in LIBRARIES  # it imports its parts when they are asked for
     for name in names:
-        if name.startswith("_") or name in inner:
+        if name.startswith("_"):
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # some names are there to warn whoever asks for them
             try:
-                value = getattr(module, name, None)
+                value = vars(module).get(name) if whole else getattr(module, name, None)
             except ImportError:  # one that has to be asked for, or that needs another package
                 continue
         if value is not None:

@@ -30,6 +30,7 @@ from dslog.capture.numpy.memory import (
     take,
     tracked_in,
     way_out,
+    ways_out,
     wrap_root,
 )
 from dslog.capture.recorder import Step, StoreRecorder
@@ -41,6 +42,7 @@ _PLAIN = frozenset(
 _TELLS = frozenset(
     {"dtype", "shape", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "device"}
 )  # of what a number is, not which
+_INTERFACES = frozenset({"__array_interface__", "__array_struct__"})
 _CLASSES: dict[type, type[Scalar]] = {}
 
 
@@ -194,8 +196,8 @@ class Scalar(TrackedScalar):
         others = [v for v in tracked_in((*args, *kwargs.values())) if isinstance(v, TrackedScalar)]
         source = computed(way, (self.source, *(other.source for other in others)))
         made = make(result, source, self.home)
-        if made is result and result is not None and not isinstance(result, (str, type)):
-            leak(way, self, *others)
+        if made is result and result is not None and not isinstance(result, type):
+            leak(way, self, *others, loses=not isinstance(result, str))
         return made
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -225,6 +227,8 @@ class Scalar(TrackedScalar):
     @way_out
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.plain, name)
+        if name in _INTERFACES:
+            leak(name, self)
         if name.startswith("__") or name in _TELLS:
             return value
         if callable(value):
@@ -294,13 +298,13 @@ class Scalar(TrackedScalar):
     # to look at
 
     def __repr__(self) -> str:
-        return repr(self.plain)
+        return repr(decide(self, "text"))
 
     def __str__(self) -> str:
-        return str(self.plain)
+        return str(decide(self, "text"))
 
     def __format__(self, spec: str) -> str:
-        return format(self.plain, spec)
+        return format(decide(self, "text"), spec)
 
     def __dir__(self) -> list[str]:
         return [*dir(self.plain), "name", "named"]
@@ -335,6 +339,8 @@ for _name, _function in _ROUNDS.items():
 setattr(Scalar, "__rdivmod__", _reflected("divmod", divmod))  # noqa: B010
 setattr(Scalar, "__pow__", _computed("pow", pow))  # noqa: B010
 setattr(Scalar, "__rpow__", _reflected("pow", pow))  # noqa: B010
+
+ways_out(Scalar)
 
 
 def _array_class() -> Any:

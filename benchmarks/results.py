@@ -19,6 +19,7 @@ from benchmarks.experiments import (
     queries,
     reuse,
     scale,
+    small_calls,
     storage,
     tables,
 )
@@ -30,7 +31,10 @@ FORMAT = 2
 SIZE_TOLERANCE = 0.01
 TIME_TOLERANCE = 0.5  # on a shared machine, half as much again is noise
 
-_MODULES = (storage, queries, coverage, capture, scale, compress, reuse, tables, foreign)
+_MODULES = (
+    *(storage, queries, coverage, capture, small_calls, scale, compress, reuse, tables),
+    foreign,
+)
 EXPERIMENTS: Mapping[str, Experiment[Any]] = {
     one.name: one for one in chain.from_iterable(module.EXPERIMENTS for module in _MODULES)
 }

@@ -2,7 +2,8 @@
 
 Three ways, each exact. Formulas first: an identity changes nothing, affine maps multiply, and rows
 of boxes combine row by row. Where those have no answer, the pairs themselves are joined, as arrays
-of C-order positions sorted by the cell in the middle. Where that would take too many
+of C-order positions sorted by the cell in the middle; where most pairs would be found many times,
+as in a loop that smooths an array again and again, as rows of bits. Where that would take too many
 pairs there is none, and the caller has to keep the two steps apart.
 
 Two steps as one, row by row: what boxes of boxes are.
@@ -17,11 +18,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import reduce
 from math import prod
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from dslog.algebra.affine import as_affine, multiply
 from dslog.algebra.algebra_cost import AlgebraCost
@@ -158,12 +161,39 @@ def _follow(piece: Row, interval: Interval, ref: int) -> tuple[Interval, int]:
     return (low + interval[0], high + interval[1]), piece.refs[ref]
 
 
-Either = Lineage | Pairs
+@dataclass(frozen=True, slots=True)
+class BitRows:
+    """A relation as bits: a row for each output cell, in C order, a bit for each input cell."""
+
+    out_shape: Shape
+    in_shape: Shape
+    rows: npt.NDArray[np.uint8]
+    exact: bool = True
+
+    @classmethod
+    def of_pairs(cls, pairs: Pairs) -> BitRows:
+        """Set the bits of some pairs."""
+        rows = np.zeros((prod(pairs.out_shape), (prod(pairs.in_shape) + 7) // 8), np.uint8)
+        np.bitwise_or.at(
+            rows, (pairs.out, pairs.in_ >> 3), np.uint8(128) >> (pairs.in_ & 7).astype(np.uint8)
+        )
+        return cls(pairs.out_shape, pairs.in_shape, rows, pairs.exact)
+
+    def to_pairs(self) -> Pairs:
+        """Return the pairs that are set."""
+        size = prod(self.in_shape)
+        cells = np.flatnonzero(np.unpackbits(self.rows, axis=1, count=size))
+        return Pairs(self.out_shape, self.in_shape, cells // size, cells % size, self.exact)
+
+
+Either = Lineage | Pairs | BitRows
 
 
 def compose(outer: Either, inner: Either) -> Either | None:
     """Return C from A, given C from B and B from A; None when that takes too many pairs."""
     cost = AlgebraCost.current()
+    if isinstance(inner, BitRows):
+        return _join_bits(to_pairs(outer), inner)
     if max(count(outer), count(inner)) <= cost.few_pairs:
         return join(to_pairs(outer), to_pairs(inner))
     if isinstance(outer, Lineage) and isinstance(inner, Lineage):
@@ -190,6 +220,8 @@ def count(lineage: Either) -> int:
     """Return how many pairs there are, or more."""
     if isinstance(lineage, Pairs):
         return len(lineage.out)
+    if isinstance(lineage, BitRows):
+        return prod(lineage.out_shape) * prod(lineage.in_shape)
     cells = prod(lineage.out_shape) * prod(lineage.in_shape)
     few = AlgebraCost.current().few_pairs
     return cells if cells <= few else int(min(lineage.most_pairs, cells))
@@ -199,6 +231,8 @@ def to_pairs(lineage: Either) -> Pairs:
     """Return a lineage as pairs of positions."""
     if isinstance(lineage, Pairs):
         return lineage
+    if isinstance(lineage, BitRows):
+        return lineage.to_pairs()
     out_shape, in_shape = lineage.out_shape, lineage.in_shape
     if prod(out_shape) == 1 == prod(in_shape) and lineage.terms:
         zero = np.zeros(1, np.int64)
@@ -239,11 +273,20 @@ def _position(cell: Sequence[int], shape: Shape) -> int:
     return position
 
 
-def join(outer: Pairs, inner: Pairs) -> Pairs | None:
+def join(outer: Pairs, inner: Pairs) -> Pairs | BitRows | None:
     """Join two relations on the cell in the middle; None when there are too many pairs."""
     start = np.searchsorted(inner.out, outer.in_, side="left")
     stop = np.searchsorted(inner.out, outer.in_, side="right")
-    if int((stop - start).sum()) > AlgebraCost.current().most_pairs:
+    found, cost = int((stop - start).sum()), AlgebraCost.current()
+    width = prod(inner.in_shape) // 8 + 1
+    most_rows = max(prod(inner.out_shape), prod(outer.out_shape))
+    if (
+        found > cost.bit_pairs
+        and most_rows * width <= cost.bit_bytes
+        and len(outer.out) * width < found * cost.bytes_a_pair
+    ):
+        return _join_bits(outer, BitRows.of_pairs(inner))
+    if found > cost.most_pairs:
         return None
     source, t = count_up(stop - start)
     return _sorted(
@@ -253,6 +296,23 @@ def join(outer: Pairs, inner: Pairs) -> Pairs | None:
         inner.in_[start[source] + t],
         exact=outer.exact and inner.exact,
     )
+
+
+def _join_bits(outer: Pairs, inner: BitRows) -> BitRows:
+    """Unite the rows of the cells in the middle, some at a time."""
+    rows = np.zeros((prod(outer.out_shape), inner.rows.shape[1]), np.uint8)
+    outs, starts = np.unique(outer.out, return_index=True)
+    step = max(1, AlgebraCost.current().bit_bytes // max(1, rows.shape[1]))
+    begin = 0
+    while begin < len(outs):
+        end = int(np.searchsorted(starts, starts[begin] + step))
+        end = max(begin + 1, min(end, len(outs)))
+        stop = starts[end] if end < len(outs) else len(outer.out)
+        middle = inner.rows[outer.in_[starts[begin] : stop]]
+        parts = starts[begin:end] - starts[begin]
+        rows[outs[begin:end]] = np.bitwise_or.reduceat(middle, parts, axis=0)
+        begin = end
+    return BitRows(outer.out_shape, inner.in_shape, rows, outer.exact and inner.exact)
 
 
 def _sorted(out_shape: Shape, in_shape: Shape, out: I64, in_: I64, *, exact: bool) -> Pairs:
@@ -270,7 +330,14 @@ def unite(parts: Sequence[Either]) -> Either:
     if len(parts) == 1:
         return parts[0]
     formulas = [part for part in parts if isinstance(part, Lineage)]
+    bits = [part for part in parts if isinstance(part, BitRows)]
     loose = [part for part in parts if isinstance(part, Pairs)]
+    if bits:
+        rest: list[Either] = [*formulas, *loose]
+        others = [BitRows.of_pairs(to_pairs(part)) for part in rest]
+        rows = reduce(np.bitwise_or, [part.rows for part in (*bits, *others)])
+        exact = all(part.exact for part in (*bits, *others))
+        return BitRows(bits[0].out_shape, bits[0].in_shape, rows, exact)
     if not loose:
         return union(*formulas)
     first = loose[0]
@@ -286,4 +353,4 @@ def unite(parts: Sequence[Either]) -> Either:
 
 def as_lineage(lineage: Either) -> Lineage:
     """Return a lineage, compressed if it is not yet."""
-    return lineage if isinstance(lineage, Lineage) else lineage.lineage()
+    return lineage if isinstance(lineage, Lineage) else to_pairs(lineage).lineage()

@@ -608,25 +608,19 @@ class SqliteTransaction:
     def finish(self) -> None:
         """Write what is left to be written."""
         self._db.insert_all(
-            "INSERT INTO operations (id, name, args, reused, exact, created, predicted, compared) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            self._operations,
+            "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._operations
         )
         self._db.insert_all("INSERT INTO operation_arrays VALUES (?, ?, ?, ?)", self._sides)
-        self._db.insert_all(
-            "INSERT INTO lineages (output, input, operation, body) VALUES (?, ?, ?, ?)",
-            self._lineages,
-        )
-        self._operations, self._sides, self._lineages = [], [], []
+        self._db.insert_all("INSERT INTO lineages VALUES (NULL, ?, ?, ?, ?)", self._lineages)
 
     def _number(self, name: str) -> int:
         """The number of an array."""
         number = self._numbers.get(name)
         if number is None:
-            rows = self._db.rows("SELECT id FROM arrays WHERE name = ?", name)
-            if not rows:
+            found = self._db.rows("SELECT id FROM arrays WHERE name = ?", name)
+            if not found:
                 raise StoreError(f"a row refers to an array {name!r} that is not there")
-            number = self._numbers[name] = int(rows[0][0])
+            number = self._numbers[name] = found[0][0]
         return number
 
     def _text(self, args: object) -> str:
@@ -646,21 +640,12 @@ class SqliteTransaction:
     def add_operation(self, operation: Operation) -> int:
         """Add an operation on known arrays and return its number; its ``id`` is ignored."""
         if self._last_operation < 0:
-            rows = self._db.rows("SELECT coalesce(max(id), 0) FROM operations")
-            self._last_operation = int(rows[0][0])
+            self._last_operation = self._db.rows("SELECT max(id) FROM operations")[0][0] or 0
         number = self._last_operation = self._last_operation + 1
-        self._operations.append(
-            (
-                number,
-                operation.name,
-                self._text(operation.args),
-                operation.reused,
-                int(operation.exact),
-                (operation.created - _EPOCH) // _MILLISECOND,
-                int(operation.predicted),
-                operation.compared,
-            )
-        )
+        created = (operation.created - _EPOCH) // _MILLISECOND
+        labels = int(operation.exact), created, int(operation.predicted), operation.compared
+        args = self._text(operation.args)
+        self._operations.append((number, operation.name, args, operation.reused, *labels))
         for role, names in ((_INPUT, operation.inputs), (_OUTPUT, operation.outputs)):
             for position, name in enumerate(names):
                 self._sides.append((number, role, position, self._number(name)))

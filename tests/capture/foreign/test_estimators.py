@@ -22,7 +22,9 @@ from sklearn import (
     linear_model,
     model_selection,
     multiclass,
+    naive_bayes,
     neighbors,
+    neural_network,
     pipeline,
     preprocessing,
     svm,
@@ -289,6 +291,40 @@ def test_threads(store, x, y):
     assert is_tracked(model.coef_)
 
 
+@pytest.mark.parametrize("first", [False, True], ids=["plain first", "tracked first"])
+def test_fits_that_go_on_write_into_what_they_find(first, store, x, y):
+    """Naive Bayes writes into its arrays, a network into those of its lists."""
+    for make, attribute in (
+        (naive_bayes.GaussianNB, "theta_"),
+        (lambda: neural_network.MLPClassifier((2,), random_state=0), "coefs_"),
+    ):
+        model, plain = make(), make()
+        start = (x, y) if first else (X, Y)
+        model.partial_fit(*start, classes=[0, 1]).partial_fit(x, y)
+        plain.partial_fit(X, Y, classes=[0, 1]).partial_fit(X, Y)
+        mine, theirs = getattr(model, attribute), getattr(plain, attribute)
+        mine, theirs = (mine[0], theirs[0]) if attribute == "coefs_" else (mine, theirs)
+        assert is_tracked(mine)
+        assert plain_values(mine).tobytes() == theirs.tobytes()
+        assert len(back(store, model.predict_proba(X)).indices()) == X.size
+
+
+def test_a_warm_start_goes_on(store, x, y):
+    model = linear_model.SGDRegressor(warm_start=True, random_state=0, max_iter=2, tol=None)
+    other = store.track(X + 1, "other")
+    model.fit(x, X[:, 0]).fit(other, X[:, 0])
+    assert len(back(store, model.coef_).indices()) == X.size
+    model.set_params(warm_start=False).fit(other, X[:, 0])
+    assert not len(back(store, model.coef_).indices())
+
+
+def test_a_forest_that_fails_to_fit_stays_what_it_was(store, x, y):
+    forest = ensemble.RandomForestClassifier(2, random_state=0).fit(x, y)
+    with pytest.raises(ValueError, match="inconsistent"):
+        forest.fit(x, Y[:3])
+    assert len(back(store, forest.predict(X)).indices()) == X.size
+
+
 # --- state that is no array ----------------------------------------------------------------------
 
 
@@ -356,6 +392,9 @@ def test_estimators_that_were_fitted_before(store, x, y):
     assert len(back(store, chosen).indices()) == X.size
     still = frozen.FrozenEstimator(linear_model.LogisticRegression().fit(x, y))
     assert is_tracked(still.predict(X))
+    fitted = operations(store)
+    still.fit(x, y)
+    assert operations(store) == fitted
     outer = ensemble.VotingClassifier([("a", still)]).fit(X, Y)
     assert len(back(store, outer.predict(X)).indices()) == X.size
 

@@ -230,7 +230,7 @@ def test_labels_are_looked_up():
         y = store.track(np.array([5, 3, 5, 9]), "y")
         encoder = preprocessing.LabelEncoder().fit(y)
         codes = encoder.transform(y)
-        assert np.asarray(codes).tolist() == [1, 0, 1, 2]
+        assert dslog.plain(codes).tolist() == [1, 0, 1, 2]
         labels = encoder.inverse_transform(codes)
         assert store.backward(labels.name, [2], to="y").indices().tolist() == [[0], [1], [2], [3]]
         assert store.backward(encoder.classes_.name, [1], to="y").indices().tolist() == [[0]]

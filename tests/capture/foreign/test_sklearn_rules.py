@@ -22,7 +22,7 @@ from sklearn.utils import extmath
 
 from dslog.capture.foreign.rules import sklearn_functions, sklearn_metrics  # noqa: F401
 from dslog.capture.numpy.call import Call
-from dslog.capture.numpy.registry import REGISTRY, resolve
+from dslog.capture.numpy.registry import REGISTRY, function_named
 
 RANDOM = np.random.default_rng(11)
 X, Y = RANDOM.random((5, 3)) + 0.5, RANDOM.random((4, 3)) + 0.5
@@ -109,6 +109,7 @@ READ = {
     "power_transform": (preprocessing.power_transform, X),
     "binarize": (preprocessing.binarize, X),
     "check_array": (utils.check_array, X),
+    "check_X_y": (utils.check_X_y, X, {"y": TARGET}),
     "max_error": (metrics.max_error, P, Q),
     "accuracy_score": (metrics.accuracy_score, LABELS, GUESS, {"sample_weight": WEIGHTS}),
     "f1_score": (metrics.f1_score, LABELS, GUESS),
@@ -224,6 +225,15 @@ def test_draws_move_rows(func, seed):
     assert len(pairs_of(lineage)) == ROWS.size
 
 
+def test_rows_without_cells_are_known_by_others():
+    call, _ = called(utils.shuffle, (np.zeros((8, 0)), ROWS, MARKS.astype(object)), {})
+    (entry,) = REGISTRY.find(utils.shuffle)
+    found = written_out(call, entry.rule(call))
+    assert found[2][2].exact
+    expected = {(i, int(row[0] // 3)) for i, row in enumerate(call.outputs[1])}
+    assert pairs_of(found[2][2]) == expected
+
+
 def test_equal_rows_cannot_be_told_apart():
     call, _ = called(utils.shuffle, (MARKS,), {})
     (entry,) = REGISTRY.find(utils.shuffle)
@@ -250,4 +260,4 @@ def test_classes_are_called_by_their_names():
     from dslog.capture.foreign.estimator_rule import SPECS
     from dslog.capture.foreign.rules import predictors, transformers  # noqa: F401
 
-    assert [name for name in SPECS if resolve(name) is None] == []
+    assert [name for name in SPECS if function_named(name) is None] == []

@@ -31,15 +31,8 @@ from dslog.capture.foreign.estimator_rule import MethodCall, Reads, method_call,
 from dslog.capture.numpy.array import TrackedArray, plain_values
 from dslog.capture.numpy.call import signature_of
 from dslog.capture.numpy.dispatch import execute
-from dslog.capture.numpy.memory import (
-    Tracked,
-    TrackedScalar,
-    first_tracked,
-    node_of,
-    own_node,
-)
+from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, node_of, own_node
 from dslog.capture.numpy.scalar import make
-from dslog.capture.numpy.way_out import way_out
 from dslog.types import Array
 
 FITS = frozenset({"fit", "partial_fit", "fit_transform", "fit_predict"})
@@ -52,7 +45,9 @@ _USES = (
     "latent_mean_and_variance cost_complexity_pruning_path dbscan_clustering gibbs"
 )
 METHODS = FITS.union(_USES.split())
-_PASSING = frozenset({"Pipeline", "FeatureUnion", "ColumnTransformer", "FunctionTransformer"})
+_PASSING = frozenset(
+    {"Pipeline", "FeatureUnion", "ColumnTransformer", "FunctionTransformer", "FrozenEstimator"}
+)
 _RULES = ("transformers", "predictors")
 _STATE = "_dslog_state"
 _INSIDE: ContextVar[bool] = ContextVar("_INSIDE", default=False)
@@ -88,10 +83,10 @@ def _is_fitted(name: str) -> bool:
 
 def holds_tracked(estimator: Any) -> bool:
     """Whether an estimator, or one that it was given, has tracked attributes."""
-    return _any_tracked(vars(estimator).items())
+    return _any_tracked(vars(estimator).items(), most=100)  # a vocabulary has millions of items
 
 
-def _any_tracked(items: Iterable[tuple[str, Any]]) -> bool:
+def _any_tracked(items: Iterable[tuple[str, Any]], most: int | None = None) -> bool:
     for name, value in items:
         kind = type(value)
         if kind in _ATOMS:
@@ -99,8 +94,9 @@ def _any_tracked(items: Iterable[tuple[str, Any]]) -> bool:
         if _is_ours(value):
             return True
         if kind in (list, tuple, dict):
-            inner = value.values() if kind is dict else value
-            if not _ATOMS.issuperset(map(type, inner)) and _any_tracked((name, i) for i in inner):
+            inner = list(itertools.islice(value.values() if kind is dict else value, most))
+            plain = _ATOMS.issuperset(map(type, inner))
+            if not plain and _any_tracked(((name, item) for item in inner), most):
                 return True
         elif not _is_fitted(name) and _is_estimator(value) and holds_tracked(value):
             return True
@@ -268,7 +264,6 @@ def _passes(estimator: Any) -> bool:
     )
 
 
-@way_out
 def call_method(
     estimator: Any, function: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -308,7 +303,6 @@ def _plain_arguments(
     return plain, {key: concealed(value, memo, copy=copy) for key, value in kwargs.items()}
 
 
-@way_out
 def _use(
     estimator: Any, function: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -335,7 +329,6 @@ def _transfer(twin: Any, fields: Mapping[str, Any], estimator: Any) -> None:
             vars(estimator)[key] = value
 
 
-@way_out
 def record_use(
     estimator: Any, twin: Any, name: str, given: dict[str, Any], run: Callable[[], Any]
 ) -> Any:
@@ -359,7 +352,6 @@ def record_use(
     return _recorded(step, title, sources, result)
 
 
-@way_out
 def _recorded(step: MethodCall, title: str, sources: dict[str, Any], result: Any) -> Any:
     """Record a call that gave a result, and return that tracked."""
     shown = np.float64(result) if type(result) is float else result
@@ -378,7 +370,6 @@ def _as_before(found: Any, result: Any) -> Any:
     return result if type(result) is float else found
 
 
-@way_out
 def _each(
     step: MethodCall, title: str, sources: dict[str, Any], items: Iterator[Any]
 ) -> Iterator[Any]:
@@ -439,22 +430,20 @@ def _of_estimators(name: str, value: Any) -> dict[str, Any]:
 # --- fits ----------------------------------------------------------------------------------------
 
 
-@way_out
 def _fit(
     estimator: Any, function: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Run a method that fits, on the estimator itself, and show what it made as tracked arrays."""
     kind, fields = type(estimator), vars(estimator)
     spec = spec_of(kind)
-    named = frozenset() if spec is None else frozenset(spec.fit)
     goes_on = name == "partial_fit" or fields.get("warm_start") is True
     given = _bind(function, args, kwargs)
     parameters = _attributes(estimator, None if goes_on else {}, opaque=goes_on)
     sources = _tracked_items(given) | parameters
+    opaque = bool(sources) and (spec is None or spec.opaque)
     before, plain = dict(fields), plain_fields(estimator, {}, copy=True)
     plain_args, plain_kwargs = _plain_arguments(estimator, args, kwargs)
     arguments = _bind(function, plain_args, plain_kwargs)
-    title = "partial_fit" if name == "partial_fit" else "fit"
     step = MethodCall(estimator, kind, name, arguments, _text(estimator))
     result: list[Any] = []
     made: dict[str, Any] = {}
@@ -462,62 +451,64 @@ def _fit(
     def compute(*_args: Any, **_values: Any) -> Any:
         with _inside():
             result.append(function(estimator, *plain_args, **plain_kwargs))
-        arrays: list[Any] = []
+        fitted = [key for key in fields if _is_fitted(key) or (spec and key in spec.fit)]
+        changed = _changed(fitted, fields, before, plain, goes_on=goes_on)
+        made.update({key: fields[key] for key in changed})
+        return _outputs(step, made, opaque=opaque)
 
-        def collect(label: str, value: Any) -> Any:
-            if label == "state":
-                return None
-            step.made.append(label)
-            arrays.append(np.float64(value) if type(value) in (float, int) else value)
-            return value
-
-        made.update(_made(estimator, before, plain, named))
-        memo: dict[int, Any] = {}
-        for attribute, value in made.items():
-            revealed(attribute, value, collect, memo)
-        if sources and (spec is None or spec.opaque):
-            step.made.append("state")
-            arrays.append(np.zeros(()))
-        return tuple(arrays)
-
-    for key in set(fields) - set(plain):
-        del fields[key]
+    fields.pop(_STATE, None)
     fields.update(plain)
+    title = f"{kind.__name__}.{'partial_fit' if name == 'partial_fit' else 'fit'}"
     try:
-        found = execute(
-            TrackedArray, f"{kind.__name__}.{title}", method_call, (step,), sources, run=compute
-        )
-        _show(estimator, step, made, list(found), sources)
+        found = execute(TrackedArray, title, method_call, (step,), sources, run=compute)
+    except BaseException:
+        fields.update({key: before[key] for key in before.keys() & {_STATE}})
+        raise
     finally:
-        for key, value in before.items():
-            if key not in made and fields.get(key, _END) is plain.get(key):
-                fields[key] = value
+        for key in plain.keys() - made.keys():
+            if fields.get(key, _END) is plain[key]:
+                fields[key] = before[key]
+    _show(estimator, step, made, list(found), sources)
     return _fit_result(estimator, name, given, made, result[0])
 
 
-def _made(
-    estimator: Any, before: Mapping[str, Any], plain: Mapping[str, Any], named: frozenset[str]
-) -> dict[str, Any]:
-    """Return the attributes that a fit made anew."""
-    found: dict[str, Any] = {}
-    for key, value in vars(estimator).items():
-        if not _is_fitted(key) and key not in named:
-            continue
-        old = plain.get(key, _END)
-        if value is old and before[key] is old and not isinstance(value, np.ndarray):
-            continue
-        if value is old and _same_values(value, before[key]):
-            continue
-        found[key] = value
-    return found
+def _changed(
+    fitted: Iterable[str],
+    fields: Mapping[str, Any],
+    before: Mapping[str, Any],
+    plain: Mapping[str, Any],
+    *,
+    goes_on: bool,
+) -> Iterator[str]:
+    """Give the attributes that a fit made, or that one that goes on may have written into."""
+    for key in fitted:
+        value, kind = fields[key], type(fields[key])
+        same = value is plain.get(key, _END)
+        if same and not _is_ours(before[key]):
+            same = not goes_on or kind not in (np.ndarray, list, tuple)
+        elif same:  # arrays are copies then; a number may be the same one by chance
+            same = kind is np.ndarray and value.tobytes() == plain_values(before[key]).tobytes()
+        if not same:
+            yield key
 
 
-def _same_values(value: Any, before: Any) -> bool:
-    """Whether a copy that a fit was given is still what it was."""
-    if not isinstance(value, np.ndarray) or not _is_ours(before):
-        return value is before
-    old = plain_values(before)
-    return isinstance(old, np.ndarray) and value.tobytes() == old.tobytes()
+def _outputs(step: MethodCall, made: Mapping[str, Any], *, opaque: bool) -> tuple[Any, ...]:
+    """Return the arrays and numbers in what was made, and name them on the step."""
+    arrays: list[Any] = []
+
+    def collect(label: str, value: Any) -> Any:
+        if label != "state":
+            step.made.append(label)
+            arrays.append(np.float64(value) if type(value) in (float, int) else value)
+        return value
+
+    memo: dict[int, Any] = {}
+    for attribute, value in made.items():
+        revealed(attribute, value, collect, memo)
+    if opaque:
+        step.made.append("state")
+        arrays.append(np.zeros(()))
+    return tuple(arrays)
 
 
 def _show(
@@ -554,7 +545,6 @@ def _show(
         vars(estimator)[_STATE] = state
 
 
-@way_out
 def _fit_result(
     estimator: Any, name: str, given: dict[str, Any], made: Mapping[str, Any], result: Any
 ) -> Any:
@@ -573,7 +563,6 @@ def _fit_result(
 
 def _method(function: Function, name: str) -> Function:
     @functools.wraps(function)
-    @way_out
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return call_method(self, function, name, args, kwargs)
 
@@ -584,7 +573,6 @@ def _attribute(getter: Function, name: str) -> Function:
     """Make the getter of what is computed from what was fitted."""
 
     @functools.wraps(getter)
-    @way_out
     def get(self: Any) -> Any:
         return call_method(self, getter, name, (), {})
 

@@ -18,23 +18,17 @@ import numpy as np
 
 from dslog.algebra.product import all_to_all
 from dslog.capture.numpy.array import TrackedArray
-from dslog.capture.numpy.call import Call, Lineages, describe, short_name
-from dslog.capture.numpy.dispatch import following, track_results
+from dslog.capture.numpy.call import Call, Inputs, Lineages, describe, short_name
+from dslog.capture.numpy.dispatch import track_results
 from dslog.capture.numpy.group import Group, begin_group, drop_group, end_group
 from dslog.capture.numpy.handlers import plain_in, set_item
 from dslog.capture.numpy.index_run import run_on_codes
 from dslog.capture.numpy.loan import differing
-from dslog.capture.numpy.memory import (
-    Inputs,
-    Tracked,
-    TrackedScalar,
-    first_tracked,
-    memory_of,
-    tracked_in,
-)
+from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, memory_of, tracked_in
 from dslog.capture.numpy.registry import REGISTRY, Found, by_rule, find_lineages
 from dslog.capture.numpy.scalar import make
-from dslog.capture.numpy.way_out import Leaving, leak, nodes_behind, seen_leaving, way_out
+from dslog.capture.numpy.stand_in import following
+from dslog.capture.numpy.way_out import Leaving, leak, nodes_behind, seen_leaving
 from dslog.capture.recorder import Node
 from dslog.types import Array
 
@@ -49,17 +43,16 @@ def foreign(function: F, moves: Sequence[str] | str | None = None) -> F:
     their positions: an interpolation of order 0, a shift, a flip. Zeros that it fills in are from
     nothing. That is believed of a call if the positions give the same values.
     """
-    name = f"{function.__module__}.{getattr(function, '__qualname__', type(function).__name__)}"
+    module = getattr(function, "__module__", None) or type(function).__module__
+    name = f"{module}.{getattr(function, '__qualname__', type(function).__name__)}"
 
     @functools.wraps(function)
-    @way_out
     def call(*args: Any, **kwargs: Any) -> Any:
         return call_foreign(name, function, args, kwargs, moves)
 
     return cast("F", call)
 
 
-@way_out
 def call_foreign(
     name: str,
     function: Function,
@@ -106,8 +99,15 @@ class _ForeignCall:
         self._draws = _Draws(values)
 
     def run(self) -> Any:
-        """Run the function on plain values."""
-        return self.function(*self._plain_args, **self._plain_kwargs)
+        """Run the function on plain values; a program's own function may have made latent ones."""
+
+        def plain(value: Any) -> Any:
+            if not isinstance(value, (Tracked, TrackedScalar)):
+                return value
+            leak(short_name(self.name), value)
+            return plain_in(value)
+
+        return _rebuilt(self.function(*self._plain_args, **self._plain_kwargs), plain)
 
     def restore(self) -> None:
         """Bring everything back to where it was."""
@@ -156,7 +156,6 @@ class _ForeignCall:
 
     # results
 
-    @way_out
     def tracked(self, result: Any, found: Found, sources: Sequence[Node] = ()) -> Any:
         """Return a result with its arrays and numbers tracked, and what was written too."""
         changed = self._changed()
@@ -184,7 +183,6 @@ class _ForeignCall:
                 self._write(places.get(id(array)), value)
         return _with_leaves(result, iter(ready))
 
-    @way_out
     def _write(self, target: Any, value: Any) -> None:
         """Take note that an argument holds a result."""
         if isinstance(target, Tracked):
@@ -214,7 +212,6 @@ class _ForeignCall:
         outside = [source for node in found for source in group.outside(node)]
         return [node for node in dict.fromkeys(outside) if node not in self.inputs.nodes]
 
-    @way_out
     def follow(self) -> Any:
         """Run the function on tracked values; if some leave, on plain ones, and look again."""
         group, token = begin_group(short_name(self.name), self.inputs.home)

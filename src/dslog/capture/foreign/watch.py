@@ -11,6 +11,7 @@ import importlib
 import importlib.abc
 import importlib.util
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib.machinery import ModuleSpec
@@ -19,8 +20,7 @@ from typing import Any, Self
 
 from dslog.capture.foreign.estimator import watch_estimators
 from dslog.capture.foreign.foreign_call import call_foreign
-from dslog.capture.numpy.dispatch import Anywhere
-from dslog.capture.numpy.way_out import way_out
+from dslog.capture.numpy.stand_in import Anywhere
 from dslog.capture.place import origin_of
 from dslog.errors import CaptureError, did_you_mean
 
@@ -41,7 +41,7 @@ LIBRARIES = {
         *("metrics", "metrics.pairwise", "mixture", "model_selection", "multiclass"),
         *("multioutput", "naive_bayes", "neighbors", "neural_network", "pipeline"),
         *("preprocessing", "random_projection", "semi_supervised", "svm", "tree", "utils"),
-        *("utils.class_weight", "utils.extmath"),
+        *("frozen", "inspection", "utils.class_weight", "utils.extmath"),
     ],
     "cv2": [],
 }
@@ -54,7 +54,7 @@ _RULES: dict[str, list[str]] = {
     "skimage": ["ndimage", "skimage_color", "skimage_filters", "skimage_transform"],
     "sklearn": ["sklearn_functions", "sklearn_metrics"],
 }
-"""The modules of rules that a library needs."""
+"""The modules of rules for functions that a library needs; those for estimators come with them."""
 
 
 class WatchedLibraries:
@@ -97,19 +97,22 @@ class WatchedLibraries:
         library = module.__name__.partition(".")[0]
         for rules in _RULES.get(library, ()):
             importlib.import_module(f"dslog.capture.foreign.rules.{rules}")
+        if library == "sklearn":
+            self._undo.append(watch_estimators(module))
         replaced: dict[int, tuple[Any, Any]] = {}
         for name, value in _public(module):
             if _is_function(value, library):
                 stand_in = Anywhere(value, partial(_call, f"{module.__name__}.{name}"))
                 replaced[id(value)] = value, stand_in
                 self._replace(module, name, value, stand_in)
-        if library == "sklearn":
-            self._undo.append(watch_estimators(module))
-        for other in list(sys.modules.values()):
-            if _is_program(other):
-                for name, value in list(vars(other).items()):
-                    if id(value) in replaced and replaced[id(value)][0] is value:
-                        self._replace(other, name, *replaced[id(value)])
+        for other in filter(_is_program, list(sys.modules.values())):
+            self._replace_imported(other, replaced)
+
+    def _replace_imported(self, module: ModuleType, replaced: dict[int, tuple[Any, Any]]) -> None:
+        """Replace what a module of the program has imported by name."""
+        for name, value in list(vars(module).items()):
+            if id(value) in replaced and replaced[id(value)][0] is value:
+                self._replace(module, name, *replaced[id(value)])
 
     def execute(self, run: Callable[[ModuleType], None], module: ModuleType) -> None:
         """Execute a module that is being imported, then watch it."""
@@ -184,18 +187,20 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
     for name in names:
         if name.startswith("_"):
             continue
-        try:
-            value = vars(module).get(name) if whole else getattr(module, name, None)
-        except ImportError:  # one that has to be asked for, or that needs another package
-            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # some names are there to warn whoever asks for them
+            try:
+                value = vars(module).get(name) if whole else getattr(module, name, None)
+            except ImportError:  # one that has to be asked for, or that needs another package
+                continue
         if value is not None:
             yield name, value
 
 
 def _is_function(value: Any, library: str) -> bool:
     known = isinstance(value, (FunctionType, BuiltinFunctionType)) or (
-        type(value).__name__ in ("cython_function_or_method", "_Function", "function")
-    )  # scipy.fft's are of uarray's class
+        type(value).__name__ in ("cython_function_or_method", "_Function")  # compiled; scipy.fft's
+    )
     return known and str(getattr(value, "__module__", "")).partition(".")[0] in (library, "")
 
 
@@ -209,7 +214,6 @@ def _is_program(module: Any) -> bool:
     return origin_of(compile("", file, "exec")) == "program"
 
 
-@way_out
 def _call(name: str, original: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
     return call_foreign(name, original, args, kwargs)
 

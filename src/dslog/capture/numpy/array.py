@@ -52,12 +52,11 @@ from dslog.capture.numpy.memory import (
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.scalar import make, teach_json
 from dslog.capture.numpy.view import can_be_root
-from dslog.capture.numpy.way_out import decide, lend, take, way_out
+from dslog.capture.numpy.way_out import decide, lend, take
 from dslog.capture.recorder import Step, StoreRecorder
 from dslog.errors import CaptureError
 
 
-@way_out
 def run_function(kind: type[Tracked], func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Run a numpy function on arguments with tracked arrays among them."""
     special = SPECIAL.get(func)
@@ -95,7 +94,6 @@ def _own(name: str) -> Any:
 def _taken(name: str) -> Any:
     """Make a method that gives values to somebody who goes on without lineage."""
 
-    @way_out
     def method(self: Tracked, *args: Any, **kwargs: Any) -> Any:
         return getattr(take(self, name), name)(*args, **kwargs)
 
@@ -181,7 +179,6 @@ class Methods(Tracked):
         order = axes[0] if len(axes) == 1 else axes or None
         return run_function(type(self), np.transpose, (self, order), {})
 
-    @way_out
     def view(self, *args: Any, **kwargs: Any) -> Any:
         """See ``numpy.ndarray.view``; as another class of arrays it is not tracked any more."""
         kinds = [v for v in (*args, *kwargs.values()) if isinstance(v, type)]
@@ -380,7 +377,6 @@ class TrackedArray(Methods):
     def __class__(self) -> type:
         return np.ndarray
 
-    @way_out
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(map(_speaks, inputs)):
             return NotImplemented
@@ -390,7 +386,6 @@ class TrackedArray(Methods):
         inputs = tuple([as_tracked(value, TrackedArray) for value in inputs])
         return call_ufunc(TrackedArray, ufunc, method, inputs, kwargs)
 
-    @way_out
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         func = getattr(func, "stands_for", func)
         if func in LIKE or func in NEW:
@@ -402,7 +397,18 @@ class TrackedArray(Methods):
         return np
 
     def __getitem__(self, key: Any) -> Any:
-        return get_cell(self, key) if type(key) in (tuple, int) else get_item(self, key)
+        kind = type(key)
+        if kind is tuple and len(key) == 2:  # a loop over a matrix: what follows is worth it
+            state = self.tracking
+            steps, memory, (i, j) = state.steps, state.memory, key
+            if type(i) is type(j) is int and steps and len(steps) == 3 and memory is not None:
+                item = state.plain[key]
+                if i >= 0 and j >= 0 and memory.still and not state.picked:
+                    cell = (memory.node, steps[0] + i * steps[1] + j * steps[2])
+                    made = make(item, cell, memory.recorder)
+                    if made is not item:
+                        return made
+        return get_cell(self, key) if kind in (tuple, int) else get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if type(key) not in (tuple, int) or not set_cell(self, key, value):
@@ -486,33 +492,26 @@ class TrackedArray(Methods):
 
     # what leaves
 
-    @way_out
     def __bool__(self) -> bool:
         return bool(decide(self))
 
-    @way_out
     def __contains__(self, value: Any) -> bool:
         if isinstance(value, (Tracked, TrackedScalar)):
             value = decide(value, "in")
         return value in decide(self, "in")
 
-    @way_out
     def __float__(self) -> float:
         return float(take(self, "float"))
 
-    @way_out
     def __int__(self) -> int:
         return int(take(self, "int"))
 
-    @way_out
     def __index__(self) -> int:
         return operator.index(take(self, "index"))
 
-    @way_out
     def __complex__(self) -> complex:
         return complex(take(self, "complex"))
 
-    @way_out
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         plain = lend(self, "__array__")
         if copy:
@@ -520,16 +519,13 @@ class TrackedArray(Methods):
         return np.asarray(plain, dtype, copy=copy)
 
     @property
-    @way_out
     def __array_interface__(self) -> Any:
         return lend(self, "__array_interface__").__array_interface__
 
-    @way_out
     def buffer_values(self) -> Any:
         """Return the values for the buffer protocol."""
         return lend(self, "buffer")
 
-    @way_out
     def __dlpack__(self, **options: Any) -> Any:
         return lend(self, "__dlpack__").__dlpack__(**options)
 
@@ -537,22 +533,18 @@ class TrackedArray(Methods):
         return plain_of(self).__dlpack_device__()
 
     @property
-    @way_out
     def data(self) -> Any:
         """See ``numpy.ndarray.data``; the values leave tracking."""
         return lend(self, "data").data
 
     @property
-    @way_out
     def ctypes(self) -> Any:
         """See ``numpy.ndarray.ctypes``; the values leave tracking."""
         return lend(self, "ctypes").ctypes
 
-    @way_out
     def __reduce_ex__(self, protocol: Any) -> Any:
         return take(self, "pickle").__reduce_ex__(protocol)
 
-    @way_out
     def __reduce__(self) -> Any:
         return take(self, "pickle").__reduce__()
 

@@ -7,10 +7,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from dslog.capture.numpy.handlers import as_tracked, gather, get_item, plain_in, target_memory
+from dslog.capture.numpy.call import Inputs
+from dslog.capture.numpy.handlers import (
+    as_tracked,
+    gather,
+    get_item,
+    plain_in,
+    plain_key,
+    target_memory,
+    where_origins,
+)
 from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, node_of, plain_of
-from dslog.capture.numpy.overwrite import all_cells, write_codes
-from dslog.capture.numpy.way_out import take, way_out
+from dslog.capture.numpy.overwrite import write_codes
+from dslog.capture.numpy.way_out import leak, take
 
 
 class TrackedFlat:
@@ -41,7 +50,7 @@ class TrackedFlat:
         return tuple(map(int, np.unravel_index(self.index, self.base.shape)))
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, (int, np.integer)):
+        if type(key) is int or (isinstance(key, np.integer) and not isinstance(key, TrackedScalar)):
             size = self.base.size
             if not -size <= key < size:
                 raise IndexError(f"index {key} is out of bounds for size {size}")
@@ -50,17 +59,23 @@ class TrackedFlat:
         return self.base.flatten()[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        plain = plain_of(self.base)
-        value = as_tracked(value, type(self.base))
+        memory, plain = target_memory(self.base, value, key), plain_of(self.base)
+        if memory is None:
+            leak("setitem", value)
+            plain.flat[plain_in(key)] = plain_in(value)
+            return
+        picks, kind = Inputs(), type(self.base)
+        key, value = plain_key(key, picks, kind), as_tracked(value, kind)
         source = node_of(value) if isinstance(value, Tracked) else None
-        content = plain_of(value) if isinstance(value, Tracked) else value
-        key = plain_of(key) if isinstance(key, Tracked) else key
-        memory = target_memory(self.base, value, key)
+        plain.flat[key] = plain_in(value)
+        ramp = np.arange(plain.size, dtype=np.int64)
+        items = np.arange(np.size(ramp[key]), dtype=np.int64)
         codes = np.zeros(plain.shape, np.int64)
-        codes.flat[key] = np.arange(1, np.size(content) + 1) if source is not None else 1
-        plain.flat[key] = content
-        if memory is not None:
-            write_codes(memory, plain, codes, all_cells(source))
+        codes.flat[key] = items + 1 if np.ndim(ramp[key]) else 1
+        origins = where_origins(self.base, ramp.shape, key, picks)
+        if source is not None:
+            origins.append((source, items % max(np.size(plain_in(value)), 1)))  # numpy repeats them
+        write_codes(memory, plain, codes, origins)
 
     def __eq__(self, other: object) -> Any:
         return self.base.flatten() == other
@@ -82,7 +97,6 @@ class TrackedFlat:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @way_out
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         flat = take(self.base, "__array__").flatten()
         return flat if dtype is None else flat.astype(dtype)
@@ -92,7 +106,17 @@ class TrackedFlat:
         return self.base.flatten()
 
 
-class Enumerated(np.ndenumerate):
+class _StandsFor(type):
+    """The class of a class that is its base for whoever compares, as numba does."""
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.__base__
+
+    def __hash__(cls) -> int:
+        return hash(cls.__base__)
+
+
+class Enumerated(np.ndenumerate, metaclass=_StandsFor):
     """``np.ndenumerate``: of a tracked array, the cells are tracked."""
 
     def __init__(self, arr: Any) -> None:
@@ -156,7 +180,6 @@ class CellIterator:
         return getattr(self._places, name)
 
 
-@way_out
 def iterate(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.nditer(arrays)``: followed where it gives single cells."""
     names = ("op", "flags", "op_flags")
@@ -181,7 +204,7 @@ def _view(array: Any, position: int) -> Any:
     return array[(*place, ...)]
 
 
-class Vectorized(np.vectorize):
+class Vectorized(np.vectorize, metaclass=_StandsFor):
     """``np.vectorize``: a function of tracked cells is called with tracked numbers."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

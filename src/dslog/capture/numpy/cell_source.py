@@ -21,16 +21,16 @@ from dslog.lineage.lineage import Lineage
 from dslog.types import Shape
 
 Source = tuple[Any, ...]
-_FLAT = 64  # cells and their positions that are copied when sources are united
+FLAT = 64  # cells and their positions that are copied when sources are united
 
 
 def both(one: Source, other: Source) -> Source:
     """Return the source of what was made of two values."""
-    if other[0] is not None and len(one) + len(other) <= _FLAT:
+    if other[0] is not None and len(one) + len(other) <= FLAT:
         if one[0] is not None:
             return one + other
         last = one[-1]
-        if last[0] is not None and len(last) + len(other) <= _FLAT:
+        if last[0] is not None and len(last) + len(other) <= FLAT:
             return (*one[:-1], last + other)
     return None, one, other
 
@@ -44,10 +44,10 @@ def united(sources: Iterable[Source | None]) -> Source | None:
     return found
 
 
-def flat(source: Source) -> Source:
+def cells_of(source: Source) -> Source:
     """Return the cells of a source, without a tree; one that is reached in two ways comes once.
 
-    >>> flat((None, ("n", 1), (None, ("n", 2, "n", 3), ("n", 1))))
+    >>> cells_of((None, ("n", 1), (None, ("n", 2, "n", 3), ("n", 1))))
     ('n', 1, 'n', 2, 'n', 3)
     """
     if source[0] is not None:
@@ -65,14 +65,14 @@ def flat(source: Source) -> Source:
 
 def nodes_in(source: Source) -> list[Node]:
     """Return the nodes of a source's cells, each once."""
-    return list(dict.fromkeys(flat(source)[::2]))
+    return list(dict.fromkeys(cells_of(source)[::2]))
 
 
 def lineages_of(
     sources: Iterable[tuple[int, Source | None]], shape: Shape
 ) -> list[tuple[Node, Lineage]]:
     """Return the lineage of an array from each node, given the source of cells by position."""
-    cells = [(at, flat(source)) for at, source in sources if source is not None]
+    cells = [(at, cells_of(source)) for at, source in sources if source is not None]
     if not cells:
         return []
     every = list(chain.from_iterable([source for _, source in cells]))

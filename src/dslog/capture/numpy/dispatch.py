@@ -10,28 +10,21 @@ is read.
 
 from __future__ import annotations
 
-import pkgutil
 import re
-import sys
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial, update_wrapper
-from pathlib import Path
-from types import CodeType, FrameType
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
 
 from dslog.algebra.affine import affine
 from dslog.algebra.positions import pairs_of_cells
+from dslog.algebra.product import all_to_all
 from dslog.algebra.restrict import restrict, union
 from dslog.capture.numpy import rules
-from dslog.capture.numpy.call import Call, Lineages, form_of, short_name, signature_of
+from dslog.capture.numpy.call import Call, Inputs, Lineages, form_of, short_name, signature_of
 from dslog.capture.numpy.memory import (
-    Inputs,
     Latent,
     Memory,
     Tracked,
@@ -47,8 +40,7 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.numpy.overwrite import identity_on, write_view
 from dslog.capture.numpy.registry import REGISTRY, Found, find
-from dslog.capture.numpy.way_out import leak, way_out
-from dslog.capture.place import is_calling, origin_of
+from dslog.capture.numpy.way_out import leak
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.cells.boxes import unpaint
 from dslog.compress.encoder import compress
@@ -64,7 +56,6 @@ _BY_CELL = frozenset({"numpy.clip", "numpy.round", "numpy.around"})
 _MODULES = {"linalg", "fft", "char", "strings", "lib", "stride_tricks", "rec"}
 
 
-@way_out
 def call_function(
     kind: type[Tracked], func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
@@ -83,7 +74,6 @@ def call_function(
     return execute(kind, name, func, args, rest, **given)
 
 
-@way_out
 def call_ufunc(
     kind: type[Tracked],
     ufunc: np.ufunc,
@@ -112,7 +102,6 @@ def _before_options(func: Callable[..., Any]) -> int:
     return min(places, default=1 << 30)
 
 
-@way_out
 def execute(
     kind: type[Tracked],
     name: str,
@@ -169,14 +158,12 @@ def _given_outs(out: Any) -> tuple[Any, ...] | None:
     return None if all(each is None for each in outs) else outs
 
 
-@way_out
 def _check_escape(result: Any, name: str, inputs: Inputs) -> None:
     """Take note of a result that holds values in something that can't be tracked."""
     if _escapes(result):
         leak(short_name(name), *inputs.arrays)
 
 
-@way_out
 def _without_latent(result: Any, name: str, inputs: Inputs) -> Any:
     """Return a result with plain arrays for those that code of the program gave to numpy."""
     if isinstance(result, Tracked):
@@ -248,9 +235,9 @@ def _wrap_result(
         if inputs.keeps:
             inputs.home.keep(node, output)
         return wrap_scalar(kind, output[()], node, inputs.home)
-    memory = None if output.base is None else inputs.memory_under(output)
-    if memory is not None:
-        return wrap_view(kind, output, memory, node)
+    under = None if output.base is None else inputs.under(output)
+    if under is not None and (memory := memory_of(under)) is not None:
+        return wrap_view(kind, output, memory, node, under.tracking.picked)
     return wrap_root(kind, output, Memory(output, node, inputs.home, keep=inputs.keeps))
 
 
@@ -272,7 +259,6 @@ def record(
     recorder.record(Step(op, nodes, made, rows, found.args, found.answer))
 
 
-@way_out
 def _execute_into(
     kind: type[Tracked],
     name: str,
@@ -325,6 +311,21 @@ def _execute_into(
         inputs.nodes, rows = masking.apply(call, inputs.nodes, found.lineages)
         found = replace(found, lineages=rows)
     inputs.recorder = recorder
+    if any(_picked(out) for out in outs or ()):
+        inputs.nodes, rows = merge(
+            [
+                [
+                    *(
+                        (n, lin)
+                        for n, lin in zip(inputs.nodes, row, strict=True)
+                        if lin is not None
+                    ),
+                    *((n, all_to_all(output.shape, ())) for n in _picked(out)),
+                ]
+                for out, output, row in zip(outs or (), outputs, found.lineages, strict=True)
+            ]
+        )
+        found = replace(found, lineages=rows)
     for out in outs or ():
         if out is not None and not (isinstance(out, Tracked) and memory_to_write(out, recorder)):
             leak("out=", *inputs.arrays, *extra.arrays)
@@ -371,6 +372,11 @@ def _place_into(
     if outs is not None:
         return placed[0] if len(placed) == 1 else tuple(placed)
     return rebuild(result, iter(placed))
+
+
+def _picked(out: Any) -> tuple[Node, ...]:
+    """The integers that say which part of an array an output is."""
+    return out.tracking.picked if isinstance(out, Tracked) else ()
 
 
 def _same(out: Any) -> Any:
@@ -562,115 +568,3 @@ def _through(lineage: Lineage, mask_shape: Shape) -> Lineage:
     nothing = np.zeros(len(pairs), np.int64)
     masks = pairs_of_cells(nothing, (), cells, mask_shape)
     return compress(np.concatenate([pairs[:, :l], masks], axis=1), lineage.out_shape, mask_shape)
-
-
-# functions that don't ask
-
-Act = Callable[[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]], Any]
-
-_FOLLOWED: ContextVar[bool] = ContextVar("FOLLOWED", default=False)
-_COMPUTES = ("/numpy/polynomial/",)
-"""Libraries that are always followed: they only compute with what they are given."""
-
-
-@contextmanager
-def following() -> Iterator[None]:
-    """Follow libraries as a program's own code is followed."""
-    token = _FOLLOWED.set(True)
-    try:
-        yield
-    finally:
-        _FOLLOWED.reset(token)
-
-
-_NUMPY = str(Path(np.__file__).resolve().parent)
-_HERE = str(Path(__file__).resolve().parents[2])
-
-
-@lru_cache(maxsize=4096)
-def _is_own(code: CodeType) -> bool:
-    """Whether code is the program's own, or of a library that is always followed."""
-    return origin_of(code) == "program" or any(part in code.co_filename for part in _COMPUTES)
-
-
-@lru_cache(maxsize=4096)
-def _is_of_library(code: CodeType) -> bool:
-    """Whether code is of a library, other than numpy's, which runs on plain values."""
-    return origin_of(code) == "installed" and not code.co_filename.startswith(_NUMPY)
-
-
-def _is_followed(frame: FrameType, name: str) -> bool:
-    code = frame.f_code
-    if code.co_filename.startswith(_HERE):
-        return False
-    if not (_is_own(code) or (_FOLLOWED.get() and _is_of_library(code))):
-        return False
-    return is_calling(frame, name)
-
-
-class StandIn:
-    """Something that is called instead of a function, and is equal to it for whoever compares.
-
-    pandas looks up ``np.sum`` in a table, and numba what it compiles for ``np.zeros``: by a weak
-    reference where there can be one. To ``np.empty_like`` there can be none, so not to this either.
-    """
-
-    __slots__ = ("__dict__",)
-
-    def __init__(self, original: Any, act: Act) -> None:
-        update_wrapper(self, original, updated=())
-        self.stands_for = original
-        self.act = act
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, weakref.ref):
-            other = other()
-        return getattr(other, "stands_for", other) is self.stands_for
-
-    def __hash__(self) -> int:
-        return hash(self.stands_for)
-
-    def __repr__(self) -> str:
-        return repr(self.stands_for)
-
-    def __reduce__(self) -> Any:
-        return pkgutil.resolve_name, (f"{self.stands_for.__module__}:{self.stands_for.__name__}",)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stands_for, name)
-
-    @way_out
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Act, or be the original where the caller is not followed."""
-        frame = sys._getframe(1)  # noqa: SLF001 (who calls decides)
-        if _is_followed(frame, self.stands_for.__name__):
-            return self.act(self.stands_for, args, kwargs)
-        return self.stands_for(*args, **kwargs)
-
-
-class OfLists(StandIn):
-    """A function that asks its arguments, but does not look into lists."""
-
-    __slots__ = ()
-
-    @way_out
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Act where the caller is followed and an argument is a list."""
-        for arg in args:
-            if type(arg) is list or type(arg) is tuple:
-                frame = sys._getframe(1)  # noqa: SLF001
-                if _is_followed(frame, self.stands_for.__name__):
-                    return self.act(self.stands_for, args, kwargs)
-                break
-        return self.stands_for(*args, **kwargs)
-
-
-class Anywhere(StandIn):
-    """A function that is followed whoever calls it."""
-
-    __slots__ = ()
-
-    @way_out
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Act."""
-        return self.act(self.stands_for, args, kwargs)

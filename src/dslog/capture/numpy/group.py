@@ -21,10 +21,9 @@ from types import TracebackType
 from typing import Any, Protocol, TypeVar, overload
 
 from dslog.algebra.compose import Either, as_lineage, compose, unite
-from dslog.capture.numpy.call import Call, Lineages, describe
+from dslog.capture.numpy.call import Call, Inputs, Lineages, describe
 from dslog.capture.numpy.memory import (
     CURRENT,
-    Inputs,
     Memory,
     Scope,
     State,
@@ -235,7 +234,7 @@ class Group:
             return
         if not self._was_there(memory) and can_be_root(plain):
             state.memory = Memory(plain, node, self.recorder)
-            state.seen, state.steps = 0, None
+            state.seen, state.steps, state.picked = 0, None, ()
 
     def _composed(self, outputs: Sequence[Node]) -> list[dict[Node, Either]] | None:
         """Per output, its lineage from each node outside; None when that takes too many pairs."""
@@ -356,7 +355,7 @@ def operation(target: Any, store: HasRecorder | None = None) -> Any:
 def _decorate(function: F, name: str) -> F:
     @functools.wraps(function)
     def grouped(*args: Any, **kwargs: Any) -> Any:
-        home = home_among((args, tuple(kwargs.values())))
+        home = home_among((args, kwargs))
         if home is None:
             return function(*args, **kwargs)
         described = _describe(function, name, args, kwargs)

@@ -25,6 +25,7 @@ import numpy as np
 from dslog.algebra.product import all_to_all, elementwise
 from dslog.capture.numpy.call import (
     Call,
+    Inputs,
     Lineages,
     describe_key,
     form_of,
@@ -35,7 +36,6 @@ from dslog.capture.numpy.dispatch import call_function, execute, merge, track_re
 from dslog.capture.numpy.index import lineage_of_index, lineage_of_item, open_key, plan_key
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.memory import (
-    Inputs,
     Latent,
     Memory,
     Tracked,
@@ -51,22 +51,21 @@ from dslog.capture.numpy.memory import (
     wrap_latent,
     wrap_root,
 )
-from dslog.capture.numpy.overwrite import all_cells, write_cells, write_codes
+from dslog.capture.numpy.overwrite import Origin, all_cells, write_cells, write_codes
 from dslog.capture.numpy.overwrite import set_item as assign_item
 from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.view import is_view, place, positions
-from dslog.capture.numpy.way_out import decide, leak, nodes_behind, way_out
+from dslog.capture.numpy.way_out import decide, leak, nodes_behind
 from dslog.capture.recorder import Node, Step
 from dslog.lineage.lineage import Lineage
-from dslog.types import I64, Array
+from dslog.types import I64, Array, Shape
 
 
-@way_out
 def get_cell(array: Tracked, key: Any) -> Any:
     """Return ``array[key]``; of a single cell without looking at the rest of the array."""
     state = array.tracking
     steps, memory = state.steps, state.memory
-    if steps and memory is not None and not memory.is_lent:
+    if steps and memory is not None and not memory.is_lent and not state.picked:
         keys = key if type(key) is tuple else (key,)
         if len(keys) + 1 == len(steps):
             position = quick_position(keys, steps, state.plain)
@@ -95,7 +94,7 @@ def set_cell(array: Tracked, key: Any, value: Any) -> bool:
     """Assign one number to one cell, if that is what is asked for."""
     state = array.tracking
     steps, memory = state.steps, state.memory
-    if not steps or memory is None or memory.is_lent or memory.recorder.closed:
+    if not steps or memory is None or memory.is_lent or memory.recorder.closed or state.picked:
         return False
     keys = key if type(key) is tuple else (key,)
     kind = type(value)
@@ -114,7 +113,6 @@ def set_cell(array: Tracked, key: Any, value: Any) -> bool:
     return True
 
 
-@way_out
 def get_item(array: Tracked, key: Any) -> Any:
     """Return ``array[key]``, tracked."""
     plain = plain_of(array)
@@ -125,14 +123,21 @@ def get_item(array: Tracked, key: Any) -> Any:
     if position is not None:
         item = plain[plain_in(key)]
         if isinstance(item, np.generic) and not isinstance(item, np.void):
-            source = united((memory.read_cell(position), *_key_sources(key)))
+            where = _where_sources(array, key)
+            source = united((memory.read_cell(position), *where))
             made = array.scalar(item, source, memory.recorder)
             if made is item and source is not None:
                 leak("item", array)  # text
             return made
+    return _get_part(array, key, memory)
+
+
+def _get_part(array: Tracked, key: Any, memory: Memory) -> Any:
+    """Return an item that is not known to be one cell of the memory."""
+    plain = plain_of(array)
     inputs, picks = Inputs(), Inputs()
     inputs.unwrap(array)
-    key = _plain_key(key, picks, type(array))
+    key = plain_key(key, picks, type(array))
     item = plain[key]
     if isinstance(item, np.void):
         item = plain[open_key(key)]  # numpy's is no copy either
@@ -152,15 +157,22 @@ def get_item(array: Tracked, key: Any) -> Any:
         inputs.nodes, rows = merge([[(node, lin) for node, lin in pairs if lin is not None]])
         found = Found(rows, found.args)
     scalar = isinstance(item, np.generic)
-    return track_results(type(array), "getitem", inputs, [output], [scalar], found)[0]
+    made = track_results(type(array), "getitem", inputs, [output], [scalar], found)[0]
+    if picks.nodes and isinstance(made, Tracked) and made.tracking.memory is memory:
+        made.tracking.picked += tuple(picks.nodes)
+    return made
 
 
 def _get_plain(array: Tracked, key: Any) -> Any:
     """Return an item of values that are not tracked; numbers that pick it may be."""
     plain, latent, picks = plain_of(array), array.tracking.latent, Inputs()
-    key = _plain_key(key, picks, type(array))
+    original, key = key, plain_key(key, picks, type(array))
     item = plain[key]
     kind = type(item)
+    if picks.nodes and latent is not None and kind is np.ndarray and is_view(item, plain):
+        memory = memory_to_write(array, picks.home)  # where writes through the view belong
+        if memory is not None:
+            return get_item(array, original)
     if picks.nodes and (kind is np.ndarray or isinstance(item, np.generic)):
         output = np.asarray(item)
         picks.nodes, rows = merge([_by_index(plain, key, picks, output)])
@@ -193,7 +205,6 @@ def target_memory(array: Any, *values: Any) -> Memory | None:
     return memory
 
 
-@way_out
 def set_item(array: Tracked, key: Any, value: Any) -> None:
     """Assign ``array[key] = value``: overwritten cells have the value's lineage from now on."""
     memory, plain = target_memory(array, value, key), plain_of(array)
@@ -206,17 +217,14 @@ def set_item(array: Tracked, key: Any, value: Any) -> None:
         if position is not None and not plain.dtype.hasobject and plain.dtype.names is None:
             plain[plain_in(key)] = plain_in(value)
             sources = [value.source] if isinstance(value, TrackedScalar) else []
-            memory.write_cell(position, united((*sources, *_key_sources(key))))
+            memory.write_cell(position, united((*sources, *_where_sources(array, key))))
             return
     picks = Inputs()
-    key = _plain_key(key, picks, type(array))
+    key = plain_key(key, picks, type(array))
     value = as_tracked(value, type(array))
     source = node_of(value) if isinstance(value, Tracked) else None
     content = plain_of(value) if isinstance(value, Tracked) else value
-    origins = [
-        (node, _index_of_items(plain, key, index))
-        for index, node in zip(picks.plains, picks.nodes, strict=True)
-    ]
+    origins = where_origins(array, plain.shape, key, picks)
     assign_item(memory, plain, key, content, source, origins)
 
 
@@ -323,16 +331,33 @@ def _steps(plain: Array, root: Array) -> tuple[int, ...]:
     return (first, *by_axis.tolist())
 
 
-def _key_sources(key: Any) -> list[Source]:
-    """Where the tracked integers of a cell's key come from."""
+def _where_sources(array: Tracked, key: Any) -> list[Source]:
+    """What the tracked integers come from that pick a cell, and those that picked the array."""
     items = key if type(key) is tuple else (key,)
-    return [item.source for item in items if isinstance(item, TrackedScalar)]
+    sources: list[Source] = [(node, 0) for node in array.tracking.picked]
+    return sources + [item.source for item in items if isinstance(item, TrackedScalar)]
 
 
-def _plain_key(key: Any, picks: Inputs, kind: type[Tracked]) -> Any:
+def where_origins(array: Tracked, shape: Shape, key: Any, picks: Inputs) -> list[Origin]:
+    """What tracked integers each item of a key is from: those in it, and those of the array.
+
+    ``shape`` is that of what the key picks from.
+    """
+    ramp = np.broadcast_to(np.int64(0), shape)
+    found = [
+        (node, _index_of_items(ramp, key, index))
+        for index, node in zip(picks.plains, picks.nodes, strict=True)
+    ]
+    if array.tracking.picked:
+        items = np.zeros(np.size(ramp[open_key(key)]), np.int64)
+        found += [(node, items) for node in array.tracking.picked]
+    return found
+
+
+def plain_key(key: Any, picks: Inputs, kind: type[Tracked]) -> Any:
     """Return a key without tracked values; those that pick cells by number are noted."""
     if isinstance(key, tuple):
-        return tuple(_plain_key(item, picks, kind) for item in key)
+        return tuple(plain_key(item, picks, kind) for item in key)
     if isinstance(key, slice):
         start, step = (_plain_end(end, picks) for end in (key.start, key.step))
         return slice(start, _decided_end(key.stop), step)
@@ -359,7 +384,6 @@ def _plain_end(end: Any, picks: Inputs) -> Any:
     return end
 
 
-@way_out
 def _decided_end(end: Any) -> Any:
     """Return where a slice ends: that says how many cells there are, and goes into none."""
     if isinstance(end, (Tracked, TrackedScalar)):
@@ -456,31 +480,45 @@ def _signature(func: Callable[..., Any]) -> inspect.Signature:
     return signature
 
 
-def _writes(func: Callable[..., Any], target: str, values: str) -> Handler:
-    """Make the handler of a function that writes some of ``values`` into ``target``."""
+def _writes(func: Callable[..., Any], target: str, values: str, where: str = "") -> Handler:
+    """Make the handler of a function that writes some of ``values`` into ``target``.
+
+    ``where`` is its argument, if it has one, of integers that say where: they contribute.
+    """
     signature = _signature(func)
 
-    @way_out
     def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         bound = signature.bind_partial(*args, **kwargs)
         array, new = bound.arguments[target], as_tracked(bound.arguments[values], kind)
+        places = as_tracked(bound.arguments.get(where), kind)
         for name, value in bound.arguments.items():
             bound.arguments[name] = plain_in(value)
         bound.arguments[values] = plain_in(new)
-        memory = target_memory(array, new)
+        memory = target_memory(array, new, places)
         if memory is None:
-            leak(func.__name__, new)
+            leak(func.__name__, new, places)
             return func(*bound.args, **bound.kwargs)
-        source = node_of(new) if isinstance(new, Tracked) else None
-        plain = plain_of(array)
-        codes = np.zeros(plain.shape, np.int64)
-        run = signature.bind_partial(*bound.args, **bound.kwargs)
-        run.arguments.pop("casting", None)
-        run.arguments[target] = codes
-        run.arguments[values] = _numbered(new)
+
+        def run(numbers: Array) -> I64:
+            """Say of each cell of the target which of some numbers the function writes into it."""
+            codes = np.zeros(plain_of(array).shape, np.int64)
+            again = signature.bind_partial(*bound.args, **bound.kwargs)
+            again.arguments.pop("casting", None)
+            again.arguments[target], again.arguments[values] = codes, numbers
+            func(*again.args, **again.kwargs)
+            return codes
+
+        origins = all_cells(node_of(new) if isinstance(new, Tracked) else None)
+        codes = run(_numbered(new))
+        items = np.zeros(max(np.size(codes), int(codes.max(initial=0))), np.int64)
+        picked = [(node, items) for node in array.tracking.picked]
+        if isinstance(places, Tracked) and (index := node_of(places)) is not None:
+            by_value, codes = codes, run(_numbered(places))
+            found = np.zeros(places.size, np.int64)
+            found[codes[codes > 0] - 1] = by_value[codes > 0] - 1
+            origins = [(source, found) for source, _ in origins] + all_cells(index)
         result = func(*bound.args, **bound.kwargs)
-        func(*run.args, **run.kwargs)
-        write_codes(memory, plain, codes, all_cells(source))
+        write_codes(memory, plain_of(array), codes, origins + picked)
         return result
 
     return handle
@@ -517,7 +555,6 @@ def _not_overwriting(func: Callable[..., Any]) -> Handler:
     return handle
 
 
-@way_out
 def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
     """``ufunc.at(a, indices, b)``: cells of ``a`` also from the cells of ``b`` put on them.
 
@@ -530,15 +567,12 @@ def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
         ufunc.at(plain_in(array), plain_in(key), *map(plain_in, operands))
         return
     kind, picks = type(array), Inputs()
-    key = _plain_key(key, picks, kind)
+    key = plain_key(key, picks, kind)
     operand = as_tracked(operands[0], kind) if operands else None
     source = node_of(operand) if isinstance(operand, Tracked) else None
     plain = plain_of(array)
     picked = np.arange(plain.size, dtype=np.int64).reshape(plain.shape)[key]
-    origins = [
-        (node, _index_of_items(plain, key, index))
-        for index, node in zip(picks.plains, picks.nodes, strict=True)
-    ]
+    origins = where_origins(array, plain.shape, key, picks)
     if source is not None:
         ramp = np.arange(np.size(plain_in(operand)), dtype=np.int64).reshape(source.shape)
         origins.append((source, np.broadcast_to(ramp, np.shape(picked)).reshape(-1)))
@@ -563,7 +597,6 @@ _PLACES = {
 def _as_array(func: Callable[..., Any]) -> Handler:
     """Make the handler of ``np.array(..., like=x)`` and its kin: lists keep their lineage."""
 
-    @way_out
     def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         given = _PLACES[func.__name__]
         kwargs = {**dict(zip(given, args, strict=False)), **kwargs}
@@ -582,7 +615,6 @@ def _as_array(func: Callable[..., Any]) -> Handler:
 def saved(func: Callable[..., Any]) -> Handler:
     """Make the handler of a function that writes values into a file."""
 
-    @way_out
     def handle(_kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         leak(func.__name__, *args, *kwargs.values())
         return func(*map(plain_in, args), **{key: plain_in(value) for key, value in kwargs.items()})
@@ -592,11 +624,11 @@ def saved(func: Callable[..., Any]) -> Handler:
 
 SPECIAL: dict[Callable[..., Any], Handler] = {
     np.copyto: _writes(np.copyto, "dst", "src"),
-    np.put: _writes(np.put, "a", "v"),
+    np.put: _writes(np.put, "a", "v", "ind"),
     np.place: _writes(np.place, "arr", "vals"),
     np.putmask: _writes(np.putmask, "a", "values"),
     np.fill_diagonal: _writes(np.fill_diagonal, "a", "val"),
-    np.put_along_axis: _writes(np.put_along_axis, "arr", "values"),
+    np.put_along_axis: _writes(np.put_along_axis, "arr", "values", "indices"),
     np.nan_to_num: _nan_to_num,
     **{func: saved(func) for func in (np.save, np.savez, np.savez_compressed, np.savetxt)},
     **{

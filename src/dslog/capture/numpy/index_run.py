@@ -64,7 +64,7 @@ class Codes:
 
     def within(self, codes: I64, place: int) -> I64:
         """Positions in one input, -1 where the code is another's."""
-        positions: I64 = codes - self.first[place]
+        positions: I64 = np.array(codes - self.first[place], np.int64)
         positions[(positions < 0) | (positions >= self.inputs[place].size)] = -1
         return positions
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from dslog.capture.leaks import HOOKS
 from dslog.types import Array, Mask
 
 
@@ -61,7 +60,6 @@ def give_buffers(kind: type) -> None:
         def buffer(self: Any, flags: int) -> memoryview:
             return self.buffer_values().__buffer__(flags)  # type: ignore[no-any-return]
 
-        HOOKS.add(buffer.__code__)
         kind.__buffer__ = buffer  # type: ignore[attr-defined]
         return
 
@@ -74,7 +72,6 @@ def give_buffers(kind: type) -> None:
         except Exception:  # noqa: BLE001 (the caller is told by -1, whatever it was)
             return -1
 
-    HOOKS.add(get_buffer.__code__)
     slot = _GET(get_buffer)
     table = (ctypes.c_void_p * 2)(ctypes.cast(slot, ctypes.c_void_p).value, None)
     _KEPT.extend((slot, table))

@@ -15,20 +15,20 @@ is in ``array.py`` and ``scalar.py``.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from dslog.algebra.product import all_to_all
 from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.numpy.cell_source import Source, lineages_of
 from dslog.capture.numpy.loan import Loan, differing
 from dslog.capture.numpy.overwrite import Write, resolve
-from dslog.capture.numpy.view import is_view, lineage_of_view
+from dslog.capture.numpy.view import lineage_of_view
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
-from dslog.errors import CaptureError
 from dslog.types import Array
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class Memory:
         "node",
         "recorder",
         "root",
+        "still",
         "version",
     )
 
@@ -98,6 +99,7 @@ class Memory:
         self.node = node
         self.recorder = recorder
         self.version = 0
+        self.still = True  # no write waits, and nobody else may write
         self._first: Node | None = None  # whose name those of later versions begin with
         self._made = 0
         self._writes: list[Write] = []
@@ -115,6 +117,7 @@ class Memory:
     def write(self, write: Write) -> None:
         """Take note of overwritten cells."""
         self._begin()
+        self.still = False
         self._gather()
         if len(self._writes) >= CaptureCost.current().waiting_writes:
             self.settle()
@@ -129,6 +132,7 @@ class Memory:
         if not self._cells or scopes is not self._scopes:
             self._begin()
             self._scopes = scopes
+            self.still = False
         self._cells[position] = source
         if self._seen is not None:
             self._seen.reshape(-1)[position] = self.root.flat[position]
@@ -176,6 +180,7 @@ class Memory:
         """Forget the versions since a mark; the values are somebody else's business."""
         self.node, self.version, self._first, self._made = mark
         self._writes, self._cells, self._lent, self._seen = [], {}, [], None
+        self.still = True
 
     # what others may write
 
@@ -188,6 +193,7 @@ class Memory:
         """Return a view for somebody who may write into it, now or as long as they hold it."""
         if not view.flags.writeable:
             return view
+        self.still = False
         loan = Loan(view)
         given = loan.given()
         self._lent.append(None if given is None else weakref.ref(loan))
@@ -203,6 +209,7 @@ class Memory:
             self.write(Write(np.flatnonzero(written), ()))
         if not self._lent:
             self._seen = None
+            self.still = not self.waiting
 
     def _begin(self) -> None:
         """Let writes of another scope, made before, be a version of their own."""
@@ -223,6 +230,7 @@ class Memory:
 
     def _go_on(self, node: Node) -> None:
         self.node = node
+        self.still = not self._lent
         self.version += 1
         if self.keep:
             self.recorder.keep(node, self.root)
@@ -261,6 +269,8 @@ class State:
     of version ``seen`` of the memory; a root's is its memory's. ``steps`` is how positions of a
     view become positions of the root: one to add, and one per axis to multiply with; None where
     that is not known yet, () where there is no such formula. Without memory it may be latent.
+    ``picked`` are the tracked integers that picked a view, as in ``x[i]``: nodes of no axes, which
+    every cell of it, read or written, is from as well.
     """
 
     plain: Array
@@ -269,6 +279,7 @@ class State:
     seen: int = 0
     steps: tuple[int, ...] | None = None
     latent: Latent | None = None
+    picked: tuple[Node, ...] = ()
 
 
 class Tracked(_Ndarray):
@@ -333,9 +344,16 @@ def wrap_root(kind: type[T], plain: Array, memory: Memory) -> T:
     return array
 
 
-def wrap_view(kind: type[T], plain: Array, memory: Memory, node: Node | None) -> T:
+def wrap_view(
+    kind: type[T],
+    plain: Array,
+    memory: Memory,
+    node: Node | None,
+    picked: tuple[Node, ...] = (),
+) -> T:
     """Make a tracked array that looks at memory which others see too."""
-    array = wrap(kind, State(plain, memory, node, memory.version if node else -1))
+    seen = memory.version if node else -1
+    array = wrap(kind, State(plain, memory, node, seen, picked=picked))
     if memory.keep and node:
         memory.recorder.keep(node, plain)
     memory.recorder.see(array)
@@ -406,6 +424,15 @@ def home_of(value: Tracked | TrackedScalar) -> StoreRecorder | None:
     return None if memory is None else memory.recorder
 
 
+def home_among(values: Iterable[Any]) -> StoreRecorder | None:
+    """Return the recorder of the store that the first tracked one of some values is tracked in.
+
+    Latent arrays are none of them: nothing tracked is in those.
+    """
+    homes = map(home_of, tracked_in(values))
+    return next((home for home in homes if home is not None), None)
+
+
 def settled_node(array: Tracked) -> Node | None:
     """Return the node of what an array holds now, if that is known without recording anything."""
     state = array.tracking
@@ -458,7 +485,10 @@ def _refresh(array: Tracked, state: State, memory: Memory) -> None:
     lineage = lineage_of_view(state.plain, memory.root)
     recorder = recorder_of(memory.recorder)
     node = recorder.node(state.plain.shape, f"{memory.node.base}.view", memory.node.base)
-    recorder.record(Step("view", [memory.node], [node], ((lineage,),), {}))
+    for each in state.picked:
+        each.owner.reach(each)
+    row = (lineage, *(all_to_all(node.shape, ()) for _ in state.picked))
+    recorder.record(Step("view", [memory.node, *state.picked], [node], (row,), {}))
     state.node, state.seen = node, memory.version
     _tell_scope(array, memory.recorder)
 
@@ -507,135 +537,3 @@ def tracked_in(values: Any) -> Iterator[Tracked | TrackedScalar]:
 def first_tracked(values: Sequence[Any]) -> Tracked | TrackedScalar | None:
     """Return some tracked array or scalar among values, also inside lists."""
     return next(tracked_in(values), None)
-
-
-def home_among(values: Sequence[Any]) -> StoreRecorder | None:
-    """Return the recorder of the store that some of the values are tracked in.
-
-    Arrays that nothing tracked is in yet, as from ``np.arange``, may stand before those.
-    """
-    homes = map(home_of, tracked_in(values))
-    return next((home for home in homes if home is not None), None)
-
-
-# what a call takes
-
-
-class Inputs:
-    """Tracked arrays and scalars, each once, with their nodes.
-
-    The nodes are taken before a call runs: afterwards an array may hold something else. Rules look
-    at arrays, so a scalar is there as an array of no axes.
-    """
-
-    __slots__ = ("_scalars", "arrays", "latents", "nodes", "plains", "recorder")
-
-    def __init__(self) -> None:
-        self.latents: list[Tracked] = []  # which are no inputs: nothing tracked is in them
-        self.arrays: list[Tracked | TrackedScalar] = []
-        self.plains: list[Array] = []
-        self.nodes: list[Node] = []
-        self.recorder: StoreRecorder | None = None
-        self._scalars: dict[int, Array] = {}
-
-    def unwrap(self, value: Any) -> Any:
-        """Return an argument with plain values in place of tracked ones, also inside lists."""
-        if isinstance(value, Tracked):
-            return self._add(value)
-        if isinstance(value, TrackedScalar):
-            self._add_scalar(value)
-            return value.plain
-        if type(value) in (list, tuple):
-            return type(value)([self.unwrap(item) for item in value])
-        return value
-
-    def for_rules(self, value: Any) -> Any:
-        """Return an argument as rules get it: scalars that are inputs are arrays of no axes."""
-        if isinstance(value, Tracked):
-            return plain_of(value)
-        if isinstance(value, TrackedScalar):
-            return self._scalars.get(id(value), value.plain)
-        if type(value) in (list, tuple):
-            return type(value)([self.for_rules(item) for item in value])
-        return value
-
-    @property
-    def has_scalars(self) -> bool:
-        """Whether some input is a scalar."""
-        return bool(self._scalars)
-
-    @property
-    def home(self) -> StoreRecorder:
-        """The recorder of the store; there is one if there is an array."""
-        if self.recorder is None:
-            raise AssertionError("no argument is tracked")
-        return self.recorder
-
-    @property
-    def keeps(self) -> bool:
-        """Whether the values of some input are kept, and so those of its results."""
-        return any(node.keep for node in self.nodes)
-
-    def array_of(self, plain: Array) -> Tracked | None:
-        """Return the input whose values these are; a view of a latent one is latent."""
-        for array, own in zip(self.arrays, self.plains, strict=True):
-            if own is plain and isinstance(array, Tracked):
-                return array
-        return self._latent_of(plain) if self.latents else None
-
-    def _latent_of(self, plain: Array) -> Tracked | None:
-        for array in self.latents:
-            own, latent = plain_of(array), array.tracking.latent
-            if own is plain:
-                return array
-            if latent is not None and is_view(plain, own):
-                return wrap_latent(type(array), plain, latent)
-        return None
-
-    def memory_under(self, view: Array) -> Memory | None:
-        """Return the memory of the input that a result is a view of."""
-        for array, plain in zip(self.arrays, self.plains, strict=True):
-            if (
-                isinstance(array, Tracked)
-                and is_view(view, plain)
-                and (memory := memory_of(array)) is not None
-            ):
-                return memory
-        return None
-
-    def _add(self, array: Tracked) -> Array:
-        plain = plain_of(array)
-        if any(array is known for known in self.arrays):
-            return plain
-        memory = memory_of(array)
-        if memory is None:
-            if array.tracking.latent is not None:
-                self.latents.append(array)
-            return plain
-        self._join(memory.recorder, array)
-        node = node_of(array)
-        if node is not None:
-            self.arrays.append(array)
-            self.plains.append(plain)
-            self.nodes.append(node)
-        return plain
-
-    def _add_scalar(self, scalar: TrackedScalar) -> None:
-        if id(scalar) in self._scalars or scalar.home.closed:
-            return
-        self._join(scalar.home, scalar)
-        node = scalar_node(scalar)
-        self._scalars[id(scalar)] = plain = np.asarray(scalar.plain)
-        self.arrays.append(scalar)
-        self.plains.append(plain)
-        self.nodes.append(node)
-
-    def _join(self, recorder: StoreRecorder, value: Tracked | TrackedScalar) -> None:
-        if self.recorder not in (None, recorder):
-            other = node_of(value) if isinstance(value, Tracked) else scalar_node(value)
-            name = other.name if other else "?"
-            raise CaptureError(
-                f"a call takes arrays of two stores, {self.nodes[0].name!r} and {name!r}: track "
-                f"both in one store, or give dslog.plain(x) for the one that needs no lineage"
-            )
-        self.recorder = recorder

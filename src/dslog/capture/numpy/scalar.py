@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dslog.algebra.product import identity
-from dslog.capture.numpy.cell_source import Source, both, united
+from dslog.capture.numpy.cell_source import FLAT, Source, both, united
 from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
@@ -28,7 +28,7 @@ from dslog.capture.numpy.memory import (
     tracked_in,
     wrap_root,
 )
-from dslog.capture.numpy.way_out import decide, leak, take, way_out
+from dslog.capture.numpy.way_out import decide, leak, take
 from dslog.capture.recorder import Step, StoreRecorder
 
 _PLAIN = frozenset(
@@ -95,11 +95,12 @@ def _unary(name: str, function: Callable[..., Any]) -> Any:
 def _binary(name: str, function: Callable[..., Any]) -> tuple[Any, Any]:
     """Make the methods of an operator, with the number on its left and on its right."""
 
-    @way_out
     def method(self: Scalar, other: Any) -> Any:
         kind = type(other)
         if kind in _TRACKED:
-            result, source = function(self.plain, other.plain), both(self.source, other.source)
+            result, source, more = function(self.plain, other.plain), self.source, other.source
+            few = len(source) + len(more) <= FLAT and source[0] is not None is not more[0]
+            source = source + more if few else both(source, more)
         elif kind in _PLAIN:
             result, source = function(self.plain, other), self.source
         else:
@@ -114,7 +115,6 @@ def _binary(name: str, function: Callable[..., Any]) -> tuple[Any, Any]:
         scalar.made = name
         return scalar
 
-    @way_out
     def reflected(self: Scalar, other: Any) -> Any:
         if type(other) in _PLAIN:
             return make(function(other, self.plain), self.source, self.home, name)
@@ -123,7 +123,6 @@ def _binary(name: str, function: Callable[..., Any]) -> tuple[Any, Any]:
     return method, reflected
 
 
-@way_out
 def _with_others(
     scalar: Scalar, function: Callable[..., Any], name: str, other: Any, *, swap: bool = False
 ) -> Any:
@@ -151,7 +150,6 @@ def _is_tracked(value: Any) -> bool:
 def _followed(name: str) -> Any:
     """Make a method of numpy's scalars whose result comes from the scalar."""
 
-    @way_out
     def method(self: Scalar, *args: Any, **kwargs: Any) -> Any:
         return self._follow(name, getattr(self.plain, name), args, kwargs)
 
@@ -206,7 +204,6 @@ class Scalar(TrackedScalar):
         plain = self.plain.item() if isinstance(self.plain, np.generic) else self.plain
         return make(plain, self.source, self.home, "item")
 
-    @way_out
     def _follow(
         self, way: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
@@ -245,7 +242,6 @@ class Scalar(TrackedScalar):
         self.plain[key]  # numpy's error, if there is one
         return self.as_array()[key]
 
-    @way_out
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.plain, name)
         if name.startswith("__") or name in _TELLS:
@@ -267,50 +263,40 @@ class Scalar(TrackedScalar):
 
     # what leaves
 
-    @way_out
     def __bool__(self) -> bool:
         return bool(decide(self))
 
-    @way_out
     def __float__(self) -> float:
         return float(take(self, "float"))
 
-    @way_out
     def __int__(self) -> int:
         return int(take(self, "int"))
 
-    @way_out
     def __index__(self) -> int:
         return operator.index(take(self, "index") if self._is_whole() else self.plain)
 
     def _is_whole(self) -> bool:
         return hasattr(self.plain, "__index__")
 
-    @way_out
     def __complex__(self) -> complex:
         return complex(take(self, "complex"))
 
-    @way_out
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.array(take(self, "__array__"), dtype=dtype)
 
-    @way_out
     def item(self, *args: Any) -> Any:
         """Return the number as Python's own, which is not tracked."""
         plain = take(self, "item")
         return plain.item(*args) if isinstance(plain, np.generic) else plain
 
-    @way_out
     def tolist(self) -> Any:
         """Return the number as Python's own, which is not tracked."""
         plain = take(self, "tolist")
         return plain.tolist() if isinstance(plain, np.generic) else plain
 
-    @way_out
     def __reduce_ex__(self, protocol: Any) -> Any:
         return take(self, "pickle").__reduce_ex__(protocol)
 
-    @way_out
     def __hash__(self) -> int:
         return hash(take(self, "hash"))
 
@@ -337,7 +323,6 @@ class _Method:
     def __init__(self, scalar: Scalar, name: str, function: Callable[..., Any]) -> None:
         self._scalar, self._name, self._function = scalar, name, function
 
-    @way_out
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._scalar._follow(self._name, self._function, args, kwargs)  # noqa: SLF001
 
@@ -383,7 +368,6 @@ def teach_json() -> None:
     if hasattr(original, "knows_scalars"):
         return
 
-    @way_out
     def default(self: json.JSONEncoder, o: Any) -> Any:
         if isinstance(o, TrackedScalar) and issubclass(type(o.plain), (float, int, bool)):
             return take(o, "json") * 1

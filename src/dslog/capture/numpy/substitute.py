@@ -21,33 +21,26 @@ from typing import Any
 import numpy as np
 
 from dslog.capture.numpy.array import TrackedArray, run_function
-from dslog.capture.numpy.call import Call, describe
+from dslog.capture.numpy.call import Call, Inputs, describe
 from dslog.capture.numpy.cell_iterator import Enumerated, Vectorized, iterate
 from dslog.capture.numpy.cell_source import united
-from dslog.capture.numpy.dispatch import (
-    Act,
-    Anywhere,
-    OfLists,
-    StandIn,
-    execute,
-    results_of,
-    track_results,
-)
+from dslog.capture.numpy.dispatch import execute, results_of, track_results
 from dslog.capture.numpy.function_table import public_functions
 from dslog.capture.numpy.handlers import create, gather, plain_in, set_item
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.memory import (
-    Inputs,
     Latent,
     Tracked,
     TrackedScalar,
     first_tracked,
+    home_of,
     tracked_in,
     wrap_latent,
 )
 from dslog.capture.numpy.registry import Found
 from dslog.capture.numpy.scalar import make
-from dslog.capture.numpy.way_out import decide, seen_leaving, way_out
+from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
+from dslog.capture.numpy.way_out import decide, seen_leaving
 from dslog.capture.recorder import StoreRecorder
 
 _ASARRAY = np.asarray
@@ -55,7 +48,6 @@ _ASARRAY = np.asarray
 # what makes arrays of values
 
 
-@way_out
 def _convert(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.asarray(x)``: a tracked array stays one; a list of tracked values becomes one."""
     value = args[0] if args else next(iter(kwargs.values()), None)
@@ -68,13 +60,11 @@ def _convert(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     return run_function(TrackedArray, original, args, kwargs) if seen else result
 
 
-@way_out
 def _array(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.array(...)`` makes a new array."""
     return _latent(_convert(original, args, kwargs), "array")
 
 
-@way_out
 def _of_items(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.fromiter(items, dtype)``: the items are looked at one by one."""
     items, *rest = args
@@ -85,7 +75,6 @@ def _of_items(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     return gather(items[: len(result)], TrackedArray, dtype=result.dtype)
 
 
-@way_out
 def _finite(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.asarray_chkfinite``: numpy's error, or the array."""
     with seen_leaving() as seen:
@@ -93,7 +82,6 @@ def _finite(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     return run_function(TrackedArray, _ASARRAY, args, kwargs) if seen else result
 
 
-@way_out
 def _with_lists(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.sum([x, y])``: numpy does not look into lists before it takes their values."""
     with seen_leaving() as seen:
@@ -101,7 +89,6 @@ def _with_lists(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any])
     return run_function(TrackedArray, original, args, kwargs) if seen else result
 
 
-@way_out
 def _run(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """A function that reads arrays without asking them, and otherwise is one of numpy's."""
     if first_tracked((*args, *kwargs.values())) is None:
@@ -136,7 +123,7 @@ def _create(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
         for at, arg in enumerate(args)
     ]
     options = {key: kwargs[key] if key in goes_in else _shape(kwargs[key]) for key in kwargs}
-    tracked = first_tracked((*given, *options.values()))
+    tracked = next(filter(home_of, tracked_in((*given, *options.values()))), None)
     if tracked is not None:
         return create(TrackedArray, tracked, original, tuple(given), options)
     return _latent(original(*given, **options), name)
@@ -152,7 +139,6 @@ def _shape(value: Any) -> Any:
 # single numbers
 
 
-@way_out
 def _number(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """A function of numbers: its result comes from them."""
     for arg in args:
@@ -161,7 +147,6 @@ def _number(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     return original(*args, **kwargs)
 
 
-@way_out
 def _numbers(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """A function of lists of numbers."""
     lists = tuple([list(arg) if isinstance(arg, Iterable) else arg for arg in args])
@@ -170,7 +155,6 @@ def _numbers(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     return _follow_numbers(original, lists, kwargs)
 
 
-@way_out
 def _follow_numbers(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     args = tuple([arg[()] if isinstance(arg, Tracked) and not arg.ndim else arg for arg in args])
     found = list(tracked_in((*args, *kwargs.values())))
@@ -189,24 +173,20 @@ def _follow_numbers(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, A
 class TrackedGenerator(np.random.Generator):
     """numpy's generator; what it moves and picks of tracked arrays stays tracked."""
 
-    @way_out
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """See ``numpy.random.Generator.permutation``."""
         return _draw(super().permutation, self.bit_generator, (x,), {"axis": axis})
 
-    @way_out
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
         """See ``numpy.random.Generator.permuted``."""
         if out is not None:
             return super().permuted(x, axis=axis, out=out)
         return _draw(super().permuted, self.bit_generator, (x,), {"axis": axis})
 
-    @way_out
     def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
         """See ``numpy.random.Generator.choice``."""
         return _draw(super().choice, self.bit_generator, (a, *args), kwargs)
 
-    @way_out
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """See ``numpy.random.Generator.shuffle``."""
         if isinstance(x, Tracked):
@@ -221,13 +201,11 @@ def _generator(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
     return TrackedGenerator(made.bit_generator) if type(made) is np.random.Generator else made
 
 
-@way_out
 def _drawn(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.random.permutation`` and ``choice``, which draw from numpy's own generator."""
     return _draw(original, original.__self__._bit_generator, args, kwargs)  # noqa: SLF001
 
 
-@way_out
 def _shuffle(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.random.shuffle``."""
     if not args or not isinstance(args[0], Tracked):
@@ -248,7 +226,6 @@ def _shuffled(shuffle: Any, bits: Any, x: Tracked, kwargs: Mapping[str, Any]) ->
     return _draw(run, bits, (x,), kwargs)
 
 
-@way_out
 def _draw(method: Any, bits: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Draw, then draw the same again from positions, to see what came from where."""
     x = args[0] if args else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +27,19 @@ def is_view(array: Array, parent: Array) -> bool:
 
     Bounds that overlap do not say so: the columns of a matrix lie between each other.
     """
+    base = array.base
+    if base is parent or (base is parent.base and _is_all_of(parent, base)):
+        return base is not None
     return (
         array.base is not None
         and bool(np.may_share_memory(array, parent))
         and _lies_on(array, parent)
     )
+
+
+def _is_all_of(array: Array, base: Any) -> bool:
+    """Whether an array shows all of the memory of another."""
+    return type(base) is np.ndarray and array.nbytes == base.nbytes and array.flags.forc
 
 
 def _lies_on(array: Array, parent: Array) -> bool:

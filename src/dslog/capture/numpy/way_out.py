@@ -1,17 +1,13 @@
-"""Ways out: values are given to somebody who goes on without lineage, and that is noted.
-
-Whoever calls a function that is marked as a way out, from outside of DSLog, takes the values.
-"""
+"""Ways out: values are given to somebody who goes on without lineage, and that is noted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from dslog.capture.leaks import HOOKS
 from dslog.capture.numpy.cell_source import nodes_in
 from dslog.capture.numpy.memory import (
     Tracked,
@@ -21,18 +17,9 @@ from dslog.capture.numpy.memory import (
     node_of,
     plain_of,
     tracked_in,
-    wrap_scalar,
 )
 from dslog.capture.recorder import Node, StoreRecorder
 from dslog.types import Array
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def way_out(function: F) -> F:
-    """Mark a function through which values leave: who called it is who takes them."""
-    HOOKS.add(function.__code__)
-    return function
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +45,6 @@ def seen_leaving() -> Iterator[list[Leaving]]:
         _SEEN.reset(token)
 
 
-@way_out
 def leak(way: str, *values: Any, loses: bool = True) -> None:
     """Take note that values leave tracking."""
     known = tuple([value for value in tracked_in(values) if home_of(value) is not None])
@@ -76,17 +62,12 @@ def leak(way: str, *values: Any, loses: bool = True) -> None:
         home.leak(way, found, loses=loses)
 
 
-HOOKS.update((StoreRecorder.leak.__code__, wrap_scalar.__code__))
-
-
-@way_out
 def take(value: Tracked | TrackedScalar, way: str) -> Any:
     """Return the values of an array or scalar to somebody who goes on without lineage."""
     leak(way, value)
     return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
 
 
-@way_out
 def lend(array: Tracked, way: str) -> Array:
     """Return the memory of an array to somebody who goes on without lineage, and may write."""
     leak(way, array)
@@ -94,7 +75,6 @@ def lend(array: Tracked, way: str) -> Array:
     return plain if memory is None else memory.lend(plain)
 
 
-@way_out
 def decide(value: Tracked | TrackedScalar, way: str = "bool") -> Any:
     """Return values to somebody who only decides what to do."""
     leak(way, value, loses=False)

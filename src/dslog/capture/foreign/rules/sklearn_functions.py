@@ -21,7 +21,7 @@ from dslog.algebra.product import (
     same_order,
 )
 from dslog.algebra.restrict import union
-from dslog.capture.numpy.call import Call, Lineages, arrange
+from dslog.capture.numpy.call import Argument, Call, Lineages, arrange
 from dslog.capture.numpy.index_run import has_nan, index_run
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
@@ -97,14 +97,15 @@ def normalize(call: Call) -> Lineages | None:
 )
 def by_cell(call: Call) -> Lineages | None:
     """What is checked, or compared with a constant."""
-    values = [value for value in call.args if isinstance(value, np.ndarray)]
-    values = (values or [first_of(call)])[: len(call.outputs)]
-    rows: list[list[tuple[Any, Lineage | None]]] = []
-    for k, out in enumerate(call.outputs):
-        if out.size != np.size(values[k]):
+    values = [value for value in call.arguments.values() if isinstance(value, np.ndarray)]
+    if len(values) < len(call.outputs):
+        return None
+    rows: list[list[Argument]] = []
+    for out, value in zip(call.outputs, values, strict=False):
+        if out.size != value.size:
             return None
-        same = same_order(out.shape, np.shape(values[k]))
-        rows.append([(v, same if v is values[k] else None) for v in values])
+        same = same_order(out.shape, value.shape)
+        rows.append([(other, same if other is value else None) for other in values])
     return arrange(call, *rows)
 
 
@@ -180,11 +181,11 @@ def _recognised(call: Call, arrays: tuple[Array, ...], parts: int) -> Moved:
     keys: list[Array] = [np.zeros(n, np.int64), *(np.zeros(0, np.int64) for _ in range(parts))]
     keys[1:] = [np.zeros(len(call.outputs[p]), np.int64) for p in range(parts)]
     for k, array in enumerate(arrays):
-        made = [array, *call.outputs[k * parts : (k + 1) * parts]]
-        width = max(array.size // max(n, 1), 1)
-        raw = [np.ascontiguousarray(one).reshape(len(one), width) for one in made]
-        if array.dtype == object:
+        if array.dtype == object or not array.size:
             continue
+        made = [array, *call.outputs[k * parts : (k + 1) * parts]]
+        width = array.size // n
+        raw = [np.ascontiguousarray(one).reshape(len(one), width) for one in made]
         bits = np.concatenate(raw).view(np.dtype((np.void, array.itemsize * width)))[:, 0]
         number = np.unique(bits, return_inverse=True)[1]
         both = np.stack([np.concatenate(keys), number], axis=1)

@@ -10,10 +10,12 @@ is noted. A subclass of ndarray could not do that: C reads its memory without a 
 
 from __future__ import annotations
 
+import dis
 import operator
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import FrameType
 from typing import Any, Self, SupportsIndex
 
 import numpy as np
@@ -361,6 +363,23 @@ def _in_place(name: str, ufunc: np.ufunc) -> Any:
     return method
 
 
+def _asks_pandas(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("pandas.")
+
+
+_CALLS = frozenset(code for name, code in dis.opmap.items() if name.startswith("CALL"))
+
+
+def _in_shuffle(frame: FrameType) -> bool:
+    """Whether compiled code that shuffles takes an item, to put it in the place of another.
+
+    numpy's generators swap the rows of an ndarray through a buffer, and the items of anything else
+    as those of a list, where rows that look at the array would change under their hands.
+    """
+    code = frame.f_code
+    return "shuffle" in code.co_names and code.co_code[frame.f_lasti] in _CALLS
+
+
 class TrackedArray(Methods):
     """A numpy array whose lineage is recorded; ``store.track`` makes one.
 
@@ -375,7 +394,8 @@ class TrackedArray(Methods):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        return np.ndarray
+        """An ndarray, but for pandas, whose compiled code wants real ones: it takes the values."""
+        return type(self) if _asks_pandas(sys._getframe(1)) else np.ndarray  # noqa: SLF001
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(map(_speaks, inputs)):
@@ -408,7 +428,10 @@ class TrackedArray(Methods):
                     made = make(item, cell, memory.recorder)
                     if made is not item:
                         return made
-        return get_cell(self, key) if kind in (tuple, int) else get_item(self, key)
+        found = get_cell(self, key) if kind in (tuple, int) else get_item(self, key)
+        if kind is int and isinstance(found, Tracked) and _in_shuffle(sys._getframe(1)):  # noqa: SLF001
+            return found.copy()
+        return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if type(key) not in (tuple, int) or not set_cell(self, key, value):
@@ -433,7 +456,7 @@ class TrackedArray(Methods):
         ``dslog.operation`` it is final when that ends. pandas, which takes what has a name for a
         column, finds none.
         """
-        if str(sys._getframe(1).f_globals.get("__name__")).startswith("pandas."):  # noqa: SLF001
+        if _asks_pandas(sys._getframe(1)):  # noqa: SLF001
             raise AttributeError("name")
         node = node_of(self)
         return node.owner.final_name(node) if node else None
@@ -551,13 +574,13 @@ class TrackedArray(Methods):
     # to look at
 
     def __repr__(self) -> str:
-        return repr(plain_of(self))
+        return repr(decide(self, "text"))
 
     def __str__(self) -> str:
-        return str(plain_of(self))
+        return str(decide(self, "text"))
 
     def __format__(self, spec: str) -> str:
-        return format(plain_of(self), spec)
+        return format(decide(self, "text"), spec)
 
     def __dir__(self) -> list[str]:
         return [*dir(np.ndarray), "name", "named"]

@@ -38,6 +38,7 @@ _PLAIN = frozenset(
 _TELLS = frozenset(
     {"dtype", "shape", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "device"}
 )  # of what a number is, not which
+_INTERFACES = frozenset({"__array_interface__", "__array_struct__"})
 _CLASSES: dict[type, type[Scalar]] = {}
 _TRACKED: set[type] = set()
 
@@ -214,8 +215,8 @@ class Scalar(TrackedScalar):
         others = [v for v in tracked_in((*args, *kwargs.values())) if isinstance(v, TrackedScalar)]
         source = united((self.source, *(other.source for other in others)))
         made = make(result, source, self.home, way)
-        if made is result and result is not None and not isinstance(result, (str, type)):
-            leak(way, self, *others)
+        if made is result and result is not None and not isinstance(result, type):
+            leak(way, self, *others, loses=not isinstance(result, str))
         return made
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -244,6 +245,8 @@ class Scalar(TrackedScalar):
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.plain, name)
+        if name in _INTERFACES:
+            leak(name, self)
         if name.startswith("__") or name in _TELLS:
             return value
         if callable(value):
@@ -303,13 +306,13 @@ class Scalar(TrackedScalar):
     # to look at
 
     def __repr__(self) -> str:
-        return repr(self.plain)
+        return repr(decide(self, "text"))
 
     def __str__(self) -> str:
-        return str(self.plain)
+        return str(decide(self, "text"))
 
     def __format__(self, spec: str) -> str:
-        return format(self.plain, spec)
+        return format(decide(self, "text"), spec)
 
     def __dir__(self) -> list[str]:
         return [*dir(self.plain), "name", "named"]

@@ -179,9 +179,12 @@ class TrackedGenerator(np.random.Generator):
 
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
         """See ``numpy.random.Generator.permuted``."""
-        if out is not None:
-            return super().permuted(x, axis=axis, out=out)
-        return _draw(super().permuted, self.bit_generator, (x,), {"axis": axis})
+        if not isinstance(out, Tracked):
+            return _draw(super().permuted, self.bit_generator, (x,), {"axis": axis, "out": out})
+        if np.shape(x) != out.shape:
+            raise ValueError("out must have the same shape as x")
+        set_item(out, ..., _draw(super().permuted, self.bit_generator, (x,), {"axis": axis}))
+        return out
 
     def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
         """See ``numpy.random.Generator.choice``."""

@@ -7,12 +7,11 @@ library function that the program was inside of.
 
 from __future__ import annotations
 
-import builtins
 import dis
 import sys
 import sysconfig
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Literal
@@ -73,65 +72,69 @@ def caller() -> FrameType | None:
 
 
 def is_calling(frame: FrameType, name: str) -> bool:
-    """Whether it is a frame's own code that is calling a function by its name now.
+    """Whether it is a frame's own code that has a function called by its name now.
 
     If not, it is C code that was called there, and it may not be able to do with anything but what
     the function always gives: Cython reads the memory of what ``np.ascontiguousarray`` returns.
-    Python's own ``map`` and ``sorted`` call what they were given by the code.
+    Code that does not call the function but hands it on, as to ``map``, has it called anywhere.
     """
     code = frame.f_code
-    if not _says(code, name):
+    if name not in code.co_names and name not in (*code.co_varnames, *code.co_freevars):
         return False
-    called = _called_at(code, frame.f_lasti)
-    if called is None:
-        return not _is_call(code, frame.f_lasti)
-    if called in (name, _UNKNOWN):
-        return True
-    if called in vars(builtins) and called not in frame.f_globals:
-        return True
-    alias = frame.f_locals.get(called, frame.f_globals.get(called))
-    return isinstance(alias, partial) or hasattr(alias, "stands_for")
-
-
-_UNKNOWN = "?"
-"""What is called where Python was told to keep no columns of code."""
+    return _calls(code).get(frame.f_lasti) == name or name in _handed_on(code)
 
 
 @lru_cache(maxsize=4096)
-def _says(code: CodeType, name: str) -> bool:
-    return name in code.co_names or name in code.co_varnames or name in code.co_freevars
+def _calls(code: CodeType) -> dict[int, str]:
+    """Return what is called by each instruction that calls something with a name.
 
-
-@lru_cache(maxsize=4096)
-def _is_call(code: CodeType, at: int) -> bool:
-    return any(i.offset == at and i.opname.startswith("CALL") for i in dis.get_instructions(code))
-
-
-@lru_cache(maxsize=4096)
-def _called_at(code: CodeType, at: int) -> str | None:
-    """Return the last name of what is called at an instruction: both begin at the same place.
-
-    >>> import numpy as np
     >>> code = compile("np.linalg.norm(x) + f(y)", "<doctest>", "eval")
-    >>> calls = [i.offset for i in dis.get_instructions(code) if i.opname == "CALL"]
-    >>> [_called_at(code, at) for at in calls]
+    >>> list(_calls(code).values())
     ['norm', 'f']
     """
+    return {at: load.argval for at, load in _loads_called(code).items()}
+
+
+@lru_cache(maxsize=4096)
+def _handed_on(code: CodeType) -> frozenset[str]:
+    """Return the names that code reads where it does not call them.
+
+    Where Python was told to keep no positions of code, that is all names.
+
+    >>> sorted(_handed_on(compile("list(map(np.asarray, f(rows)))", "<doctest>", "eval")))
+    ['asarray', 'np', 'rows']
+    """
+    called = {load.offset for load in _loads_called(code).values()}
+    return frozenset(
+        each.argval
+        for each in dis.get_instructions(code)
+        if _is_load(each) and each.offset not in called
+    )
+
+
+def _loads_called(code: CodeType) -> dict[int, dis.Instruction]:
+    """Return what loads the function for each call: both begin at the same place in the text."""
     instructions = list(dis.get_instructions(code))
-    call = next((i for i in instructions if i.offset == at and i.opname.startswith("CALL")), None)
-    if call is None or call.positions is None:
-        return None
-    line, last_line, column, last_column = call.positions
-    if column is None:
-        return _UNKNOWN
-    best, found = (0, 0), None
-    for each in instructions:
-        if each.opname.startswith("LOAD_") and each.positions and isinstance(each.argval, str):
+    found = {}
+    for call in instructions:
+        if not call.opname.startswith("CALL") or not call.positions:
+            continue
+        line, last_line, column, last_column = call.positions
+        best = (0, 0)
+        for each in instructions:
+            if not _is_load(each) or not each.positions:
+                continue
             begin, end, left, right = each.positions
             ends = (end or 0, right or 0)
             if (begin, left) == (line, column) and best < ends < (last_line or 0, last_column or 0):
-                best, found = ends, each.argval
+                best = ends
+                found[call.offset] = each
     return found
+
+
+def _is_load(instruction: dis.Instruction) -> bool:
+    name, value = instruction.opname, instruction.argval
+    return name.startswith("LOAD_") and name != "LOAD_CONST" and isinstance(value, str)
 
 
 def find_place(frame: FrameType | None) -> Place:

@@ -62,10 +62,19 @@ class LeakLog:
         self._entries: dict[tuple[str, Place], LeakCount] = {}
         self._told: set[tuple[str, Place]] = set()
 
-    def note(self, way: str, nodes: Iterable[Node], new: int, *, loses: bool = True) -> None:
+    def note(
+        self,
+        way: str,
+        nodes: Iterable[Node],
+        new: int,
+        *,
+        loses: bool = True,
+        tell: bool = True,
+    ) -> None:
         """Take note that values of nodes leave by some way, called from outside of DSLog.
 
         ``new`` is how many arrays are new to the store. What DSLog itself reads stays here.
+        ``tell`` is False where nobody could stop it.
         """
         frame = sys._getframe(1)  # noqa: SLF001 (there is no other way to know who called)
         while frame.f_back is not None and frame.f_code in HOOKS:
@@ -75,7 +84,7 @@ class LeakLog:
         place = find_place(frame)
         if place.inside.partition(".")[0] in _DRAWING:
             loses = False
-        if loses:
+        if loses and tell:
             self._tell(way, place)
         with self._lock:
             entry = self._entries.setdefault((way, place), LeakCount(way, place, loses))

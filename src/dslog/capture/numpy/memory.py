@@ -14,6 +14,7 @@ is in ``array.py`` and ``scalar.py``.
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ from dslog.capture.numpy.cell_source import FromCell, Source, cells_of, lineages
 from dslog.capture.numpy.loan import Loan, differing
 from dslog.capture.numpy.overwrite import Write, resolve
 from dslog.capture.numpy.view import lineage_of_view
-from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
+from dslog.capture.recorder import RECORDERS, Node, Recorder, Step, StoreRecorder, Use
 from dslog.types import Array
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Memory:
         "_made",
         "_recorder",
         "_seen",
+        "_use",
         "_writes",
         "keep",
         "node",
@@ -98,6 +100,7 @@ class Memory:
         self.keep = keep
         self.node = node
         self.recorder = recorder
+        self._use = recorder.use()
         self.version = 0
         self._first: Node | None = None  # whose name those of later versions begin with
         self._made = 0
@@ -294,10 +297,11 @@ class Tracked(_Ndarray):
 class TrackedScalar:
     """A number, and where it comes from; it says that it is one, but it has to be asked for it."""
 
-    __slots__ = ("__weakref__", "home", "plain", "source")
+    __slots__ = ("__weakref__", "home", "plain", "source", "use")
     plain: Any
     source: Source
     home: StoreRecorder
+    use: Use
 
     def as_array(self) -> Any:
         """Return a tracked array of no axes with the number in it."""
@@ -628,3 +632,26 @@ def tracked_in(values: Any) -> Iterator[Tracked | TrackedScalar]:
 def first_tracked(values: Sequence[Any]) -> Tracked | TrackedScalar | None:
     """Return some tracked array or scalar among values, also inside lists."""
     return next(tracked_in(values), None)
+
+
+# a fork copies everything
+
+
+@way_out
+def _leave_by_fork() -> None:
+    """Take note of what another process is going to have, and may compute and give back."""
+    for recorder in list(RECORDERS):
+        known = [v for v in recorder.alive if isinstance(v, (Tracked, TrackedScalar))]
+        nodes = dict.fromkeys(n for value in known if home_of(value) for n in nodes_behind(value))
+        if nodes:
+            recorder.leak("fork", nodes, tell=False)
+
+
+def _abandon() -> None:
+    """Let a forked process compute with plain values: the store is its parent's."""
+    for recorder in list(RECORDERS):
+        recorder.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_leave_by_fork, after_in_child=_abandon)

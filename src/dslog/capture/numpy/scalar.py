@@ -61,6 +61,7 @@ def make(plain: Any, source: Source | None, home: StoreRecorder) -> Any:
     scalar.plain = plain
     scalar.source = source
     scalar.home = home
+    scalar.use = home.use()
     return scalar
 
 

@@ -138,7 +138,7 @@ class StoreRecorder:
 
     def __init__(self, commit: Commit, keeper: Keeper, leaks: LeakLog | None = None) -> None:
         self._commit = commit
-        self.leaks = leaks or LeakLog()
+        self.leaks = LeakLog() if leaks is None else leaks
         self._keeper = keeper
         self._values: dict[Node, Array] = {}
         self._lock = threading.RLock()

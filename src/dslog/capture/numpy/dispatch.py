@@ -159,9 +159,9 @@ def _given_outs(out: Any) -> tuple[Any, ...] | None:
 
 
 def _check_escape(result: Any, name: str, inputs: Inputs) -> None:
-    """Take note of a result that holds values in something that can't be tracked."""
-    if _escapes(result):
-        leak(short_name(name), *inputs.arrays)
+    """Take note of a result that holds values in something that can't be tracked, or is text."""
+    if _escapes(result) or isinstance(result, str):
+        leak(short_name(name), *inputs.arrays, loses=not isinstance(result, str))
 
 
 def _without_latent(result: Any, name: str, inputs: Inputs) -> Any:

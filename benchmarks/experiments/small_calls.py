@@ -134,6 +134,8 @@ def loop_table(setting: Setting) -> Iterator[LoopRow]:
 
 def small_targets(rows: Sequence[SmallRow]) -> Iterator[Target]:
     """A bound on what tracking adds to a call."""
+    if not rows:
+        return
     extra = {r.call: r.seconds - r.plain_seconds for r in rows}
     misses = tuple(f"{call}: {seconds(more)}" for call, more in extra.items() if more > MOST_EACH)
     found = f"{seconds(min(extra.values()))} to {seconds(max(extra.values()))}"
@@ -148,6 +150,8 @@ def loop_ratios(rows: Sequence[LoopRow]) -> Iterator[Ratio]:
 
 def loop_targets(rows: Sequence[LoopRow]) -> Iterator[Target]:
     """Bounds on loops over cells, which do not grow with the array."""
+    if not rows:
+        return
     few, many_, group = (r.seconds / r.plain_seconds for r in rows)
     found = f"{few:.0f} and {many_:.0f} times plain numpy"
     late = max(few, many_) > MOST_LOOP or many_ > _GROWTH * few

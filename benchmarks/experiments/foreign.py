@@ -177,8 +177,7 @@ def _compare(found: Finding, leaves: Mapping[str, Leaf], plain: Outcome) -> None
         found.add("VALUES", f"other parts: {', '.join(ways)[:80]}")
     else:
         for way, leaf in leaves.items():
-            is_tracked = isinstance(leaf, (np.ndarray, np.generic, float, int, complex))
-            value = leaf if isinstance(leaf, bool) or not is_tracked else _plain(leaf)
+            value = _plain(leaf)
             if not same_bits(value, plain.leaves[way]):
                 text = f"{way} is {_short(value)} instead of {_short(plain.leaves[way])}"
                 found.add("VALUES", text)
@@ -207,9 +206,8 @@ def _judge(
         if name is not None:
             _judge_answers(found, store, (name, source), moved, by_decision)
         elif by_decision.any():
-            _judge_plain(
-                found, store, (way, source), by_decision, told=told, moves=bool(moved.any())
-            )
+            moves = bool(moved.any()) and not isinstance(leaf, str)  # a text is only looked at
+            _judge_plain(found, store, (way, source), by_decision, told=told, moves=moves)
 
 
 def _judge_plain(

@@ -22,10 +22,12 @@ MODULES = {
     **{
         name: name
         for name in (
-            *("array", "collections", "copy", "ctypes", "decimal", "fractions", "functools"),
-            *("heapq", "itertools", "json", "math", "pickle", "random", "statistics", "struct"),
+            *("array", "base64", "bisect", "cmath", "collections", "copy", "ctypes", "datetime"),
+            *("decimal", "fractions", "functools", "heapq", "io", "itertools", "json", "math"),
+            *("operator", "pickle", "random", "re", "statistics", "struct", "types", "zlib"),
         )
     },
+    "futures": "concurrent.futures",
     "np": "numpy",
     "pd": "pandas",
     "vq": "scipy.cluster.vq",
@@ -131,6 +133,37 @@ np.interp(places, times, heights)
 np.ma.masked_less(image, 0.5).mean(axis=0)
 np.frombuffer(a.tobytes()) + 1
 np.linalg.cholesky(square)
+np.float32(a[0]) * 2
+np.int64(counts[0, 0]) * 2
+np.array(a[0]) * 2
+np.frombuffer(bytearray(a))
+np.ndarray(a.shape, a.dtype, buffer=a) + 1
+np.loadtxt(io.StringIO("\\n".join(a.astype(str))))
+np.nditer([a, b]).operands[0] * 2
+[v * 2 for v in np.nditer(a)]
+[v for _, v in np.ndenumerate(image)]
+np.array([image[i] for i in np.ndindex(6, 7)])
+np.r_[a, 0, b]
+np.c_[a, b]
+image[np.ix_(words[:2, 0], words[:2, 1])]
+np.matrix(square) * np.matrix(square)
+np.frompyfunc(lambda p, q: p * q, 2, 1)(a, b)
+np.piecewise(a, [a < 0.5, a >= 0.5], [lambda v: v * 2, 1])
+np.fromfunction(lambda i, j: image[i.astype(int), j.astype(int)] * 2, (3, 3))
+np.rec.fromarrays([a, b], names="p,q").p * 2
+np.lib.stride_tricks.as_strided(a, (8, 3), (8, 8)).sum(axis=1)
+np.poly1d(side)(a)
+np.roots(side)
+np.polynomial.Polynomial.fit(times, heights, 2)(places)
+np.random.default_rng(0).normal(a, b)
+np.random.default_rng(0).integers(0, counts[0, 0] + 5, 4)
+np.random.default_rng(0).choice(5, p=a[:5] / a[:5].sum(), size=20)
+np.random.default_rng(0).multivariate_normal(side, spd)
+np.random.RandomState(0).permutation(a)
+a[a.argmax()]
+image[np.unravel_index(image.argmax(), image.shape)]
+a.mean().real
+a.sum().astype(np.float32) * 2
 """,
     "scipy.ndimage": """
 ndimage.gaussian_filter(image, 0.5)
@@ -781,6 +814,45 @@ complex(a[0], a[1])
 int(a[0] * 10)
 memoryview(a)[2]
 ctypes.c_double(a[0]).value
+re.findall("[0-9]+", str(a[0]))
+float(f"{a[0]:.6f}")
+zlib.decompress(zlib.compress(a))
+base64.b64encode(a)
+list(futures.ThreadPoolExecutor(2).map(np.sqrt, [a, b]))
+list(futures.ThreadPoolExecutor(2).map(lambda v: v * 2 + a, [a, b]))
+[bisect.bisect([0.1, 0.5], v) * v for v in a]
+min(enumerate(a), key=operator.itemgetter(1))
+[a[i] for i in sorted(range(10), key=lambda i: a[i])]
+{i: v for i, v in enumerate(a)}
+collections.deque(a, maxlen=3)
+collections.ChainMap({"a": a[0]}, {"b": b[0]})["a"] * 2
+sum(1 for v in a if v > 0.5)
+len(set(words[:, 0]))
+[v for v in a if v > 0.5]
+divmod(a[0], 0.3)
+int(a[0] * 10) * 0.1
+a[0] if a[0] > b[0] else b[0]
+[1.5, 2.5, 3.5][counts[0, 0] % 3]
+functools.partial(np.add, a)(b)
+functools.lru_cache(lambda v: v * 2)(a[0])
+types.SimpleNamespace(p=a).p * 2
+operator.itemgetter(0, 2)(a)
+operator.methodcaller("sum")(image)
+[p * q for p, q in itertools.product(a[:2], b[:2])]
+list(itertools.accumulate(a, max))
+[sum(g) for _, g in itertools.groupby(a, key=lambda v: v > 0.5)]
+list(filter(lambda v: v > 0.5, a))
+list(itertools.compress(a, a > 0.5))
+cmath.exp(a[0])
+math.hypot(a[0], b[0]) + math.pi
+math.isclose(a[0], b[0])
+math.modf(a[0] * 3)
+math.gcd(counts[0, 0], counts[0, 1])
+datetime.timedelta(seconds=a[0]).total_seconds()
+statistics.NormalDist(a[0], b[0]).cdf(0.5)
+a[0].as_integer_ratio()
+a[0].hex()
+json.dumps({"mean": a.mean()})
 """,
 }
 """Expressions by library; the heading is what the table says."""

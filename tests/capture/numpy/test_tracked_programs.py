@@ -1,6 +1,7 @@
 """Random programs of views, copies, writes and arithmetic, against shadows."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracked_shadow import assert_same, sources, unite
@@ -176,3 +177,20 @@ def test_grouped_calls_have_the_lineage_of_their_steps(inside, after):
         run(after, pairs)
         for array, shadow in pairs:
             assert_same(store, array, shadow, ["A", "B"])
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x: np.nditer([x, x[0]]).operands[1] * 2,
+        lambda x: np.nditer([x, x[0]]).itviews[1] * 2,
+        lambda x: np.nditer(x.T).itviews[0] * 2,
+        lambda x: np.nditer(x).dtypes,
+        lambda x: [cell * 2 for cell in np.nditer(x).copy()],
+    ],
+)
+def test_an_iterator_has_values_and_not_their_positions(read):
+    values = np.array([[1.5, 2.5], [4.0, 8.0]])
+    with dslog.open(":memory:") as store:
+        found, wanted = read(store.track(values.copy())), read(values)
+        assert np.array_equal(list(map(dslog.plain, found)), list(map(np.asarray, wanted)))

@@ -161,6 +161,30 @@ class CellIterator:
         places = self._places.value
         return self._cells(places if isinstance(places, tuple) else (places,))
 
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        """The arrays."""
+        return tuple(self._arrays)
+
+    @property
+    def dtypes(self) -> tuple[np.dtype[Any], ...]:
+        """The dtypes of the arrays."""
+        return tuple([array.dtype for array in self._arrays])
+
+    @property
+    def itviews(self) -> tuple[Any, ...]:
+        """The cells of each array in the order of the iterator, as copies."""
+        both = zip(self._arrays, self._places.itviews, strict=True)
+        return tuple([array.reshape(-1)[places] for array, places in both])
+
+    def copy(self) -> CellIterator:
+        """Return another iterator that is where this one is."""
+        other = object.__new__(CellIterator)
+        other._arrays, other._places = self._arrays, self._places.copy()
+        return other
+
+    __copy__ = copy
+
     def __getitem__(self, place: int) -> Any:
         return _view(self._arrays[place], int(self._places[place]))
 

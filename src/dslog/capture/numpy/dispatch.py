@@ -159,9 +159,16 @@ def _given_outs(out: Any) -> tuple[Any, ...] | None:
 
 
 def _check_escape(result: Any, name: str, inputs: Inputs) -> None:
-    """Take note of a result that holds values in something that can't be tracked, or is text."""
-    if _escapes(result) or isinstance(result, str):
-        leak(short_name(name), *inputs.arrays, loses=not isinstance(result, str))
+    """Take note of a result that holds values in something that can't be tracked."""
+    if _escapes(result):
+        leak(short_name(name), *inputs.arrays)
+    elif name in _DECIDE:
+        leak(_DECIDE[name], *inputs.arrays, loses=False)
+
+
+_DECIDE = dict.fromkeys(("numpy.allclose", "numpy.array_equal", "numpy.array_equiv"), "bool")
+_DECIDE |= dict.fromkeys(("numpy.array2string", "numpy.array_repr", "numpy.array_str"), "text")
+"""Functions that only say something of values, and how these leave."""
 
 
 def _without_latent(result: Any, name: str, inputs: Inputs) -> Any:

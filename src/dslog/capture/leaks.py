@@ -11,10 +11,10 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from dslog.capture.place import Place, find_place, origin_of
 from dslog.errors import DslogError
@@ -77,10 +77,10 @@ class LeakLog:
         ``tell`` is False where nobody could stop it.
         """
         frame = sys._getframe(1)  # noqa: SLF001 (there is no other way to know who called)
-        while frame.f_back is not None and frame.f_code in HOOKS:
+        while frame.f_back is not None and origin_of(frame.f_code) == "dslog":
+            if frame.f_code in READS:
+                return
             frame = frame.f_back
-        if origin_of(frame.f_code) == "dslog":
-            return
         place = find_place(frame)
         if place.inside.partition(".")[0] in _DRAWING:
             loses = False
@@ -137,3 +137,12 @@ class LeakLog:
 
 HOOKS: set[object] = set()
 """The code of functions through which values leave: who called them is who took the values."""
+READS: set[object] = set()
+"""The code of functions in which DSLog reads values for itself: they do not leave."""
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def own_read(function: F) -> F:
+    """Mark a function in which DSLog reads values for itself."""
+    READS.add(function.__code__)
+    return function

@@ -21,6 +21,7 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 
 from dslog.algebra.product import identity
+from dslog.capture.leaks import own_read
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.cell_iterator import TrackedFlat
 from dslog.capture.numpy.dispatch import call_function, call_ufunc, execute
@@ -49,7 +50,6 @@ from dslog.capture.numpy.memory import (
     recorder_of,
     take,
     way_out,
-    ways_out,
     wrap_latent,
     wrap_root,
     wrap_view,
@@ -113,7 +113,6 @@ def _told(name: str, doc: str) -> Any:
     return property(lambda self: getattr(plain_of(self), name), doc=doc)
 
 
-@ways_out
 class Methods(Tracked):
     """The methods of ndarray."""
 
@@ -633,7 +632,6 @@ for _name, _ufunc in {
     "invert": np.invert,
 }.items():
     setattr(TrackedArray, f"__{_name}__", _unary(_name, _ufunc))
-ways_out(TrackedArray)
 give_buffers(TrackedArray)
 
 
@@ -651,6 +649,7 @@ def track(
     return wrap_root(TrackedArray, plain, Memory(plain, node, recorder, keep=keep_values))
 
 
+@own_read
 def plain_values(values: Any) -> Any:
     """Return values without their lineage, on purpose: this is no leak.
 

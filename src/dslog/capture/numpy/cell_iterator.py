@@ -26,12 +26,10 @@ from dslog.capture.numpy.memory import (
     plain_of,
     take,
     way_out,
-    ways_out,
 )
 from dslog.capture.numpy.overwrite import write_codes
 
 
-@ways_out
 class TrackedFlat:
     """The cells of an array in C order, to read and to write; what is read is a copy."""
 
@@ -127,7 +125,6 @@ class _StandsFor(type):
         return hash(cls.__base__)
 
 
-@ways_out
 class Enumerated(np.ndenumerate, metaclass=_StandsFor):
     """``np.ndenumerate``: of a tracked array, the cells are tracked."""
 
@@ -138,7 +135,6 @@ class Enumerated(np.ndenumerate, metaclass=_StandsFor):
             super().__init__(arr)
 
 
-@ways_out
 class CellIterator:
     """``np.nditer`` over tracked arrays: the cells of the arrays, as views that can be written.
 
@@ -218,7 +214,6 @@ def _view(array: Any, position: int) -> Any:
     return array[(*place, ...)]
 
 
-@ways_out
 class Vectorized(np.vectorize, metaclass=_StandsFor):
     """``np.vectorize``: a function of tracked cells is called with tracked numbers."""
 

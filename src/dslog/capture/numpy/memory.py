@@ -527,20 +527,6 @@ def way_out(function: F) -> F:
     return function
 
 
-K = TypeVar("K", bound=type)
-
-
-def ways_out(kind: K) -> K:
-    """Mark all that a class does for a program: who calls one of its methods takes the values."""
-    for member in vars(kind).values():
-        parts = (member.fget, member.fset) if isinstance(member, property) else (member,)
-        for function in parts:
-            code = getattr(getattr(function, "__func__", function), "__code__", None)
-            if code is not None:
-                HOOKS.add(code)
-    return kind
-
-
 @dataclass(frozen=True, slots=True)
 class Leaving:
     """Values that left while somebody looked."""

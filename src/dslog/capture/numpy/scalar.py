@@ -30,7 +30,6 @@ from dslog.capture.numpy.memory import (
     take,
     tracked_in,
     way_out,
-    ways_out,
     wrap_root,
 )
 from dslog.capture.recorder import Step, StoreRecorder
@@ -340,8 +339,6 @@ for _name, _function in _ROUNDS.items():
 setattr(Scalar, "__rdivmod__", _reflected("divmod", divmod))  # noqa: B010
 setattr(Scalar, "__pow__", _computed("pow", pow))  # noqa: B010
 setattr(Scalar, "__rpow__", _reflected("pow", pow))  # noqa: B010
-
-ways_out(Scalar)
 
 
 def _array_class() -> Any:

@@ -12,10 +12,10 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from dslog.capture.place import Place, find_place, origin_of
 from dslog.errors import DslogError
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from dslog.capture.recorder import Node
 
 Policy = Literal["warn", "error", "ignore"]
-_HERE = Path(__file__).resolve().parent
-_PASSING = tuple(str(_HERE / name) for name in ("numpy", "foreign", "leaks.py", "recorder.py"))
-"""Code through which values leave: who called it takes them."""
 _NO_WAY_BACK = re.compile(
     r"(matplotlib|seaborn|plotly|bokeh|IPython|ipykernel|numpy\.testing|unittest|doctest)(\.|$)"
 )
@@ -84,10 +81,10 @@ class LeakLog:
         ``tell`` is False where nobody could stop it.
         """
         frame = sys._getframe(1)  # noqa: SLF001 (there is no other way to know who called)
-        while frame.f_back is not None and frame.f_code.co_filename.startswith(_PASSING):
+        while frame.f_back is not None and origin_of(frame.f_code) == "dslog":
+            if frame.f_code in READS:
+                return
             frame = frame.f_back
-        if origin_of(frame.f_code) == "dslog":
-            return
         place = find_place(frame)
         if _NO_WAY_BACK.match(place.inside):
             loses = False
@@ -142,3 +139,14 @@ class LeakLog:
                 if not entry.counts:
                     del self._entries[key]
         return drafts
+
+
+READS: set[object] = set()
+"""The code of functions in which DSLog reads values for itself: they do not leave."""
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def own_read(function: F) -> F:
+    """Mark a function in which DSLog reads values for itself."""
+    READS.add(function.__code__)
+    return function

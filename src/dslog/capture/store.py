@@ -13,7 +13,7 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
-from dslog.capture.leaks import LeakLog, Policy
+from dslog.capture.leaks import LeakLog, Policy, own_read
 from dslog.capture.numpy.array import TrackedArray, track
 from dslog.capture.numpy.memory import Tracked, TrackedScalar, held_values, home_of
 from dslog.capture.numpy.substitute import SUBSTITUTION
@@ -50,6 +50,10 @@ if TYPE_CHECKING:
 VALUES = "values"
 RunLike = Union["Store", str, PathLike[str], slice]
 """What ``diff`` compares."""
+
+
+for _method in (LineageStore.prov_query, LineageStore.backward, LineageStore.forward):
+    own_read(_method)  # cells that are asked about may be a tracked mask
 
 
 class Store(LineageStore):

@@ -21,6 +21,7 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 
 from dslog.algebra.product import identity
+from dslog.capture.leaks import own_read
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.cell_iterator import TrackedFlat
 from dslog.capture.numpy.dispatch import call_function, call_ufunc, execute
@@ -640,6 +641,7 @@ def track(
     return wrap_root(TrackedArray, plain, Memory(plain, node, recorder, keep=keep_values))
 
 
+@own_read
 def plain_values(values: Any) -> Any:
     """Return values without their lineage, on purpose: this is no leak.
 

@@ -32,6 +32,7 @@ import numpy as np
 
 from dslog.algebra.product import all_to_all
 from dslog.capture.capture_cost import CaptureCost
+from dslog.capture.leaks import own_read
 from dslog.capture.numpy.call import Call, Lineages, Rule, describe, form_of
 from dslog.capture.numpy.trace import trace
 from dslog.capture.numpy.view import is_view, lineage_of_view
@@ -210,6 +211,7 @@ def resolve(call: Call, *, written: bool = False) -> tuple[Lineages, Kind]:
     return (superset(call), "superset") if traced is None else (traced, "trace")
 
 
+@own_read
 def by_rule(call: Call, *, written: bool = False) -> tuple[Lineages, Kind] | None:
     """Return the lineage that a call's results show, or a rule knows."""
     views = None if written else _views(call)

@@ -256,6 +256,18 @@ def test_writes_through_a_row_that_a_tracked_integer_picked(store, x):
     assert cell(store, table, (2, 1), "K") == [(0,)]
 
 
+def test_records_and_objects(store, x):
+    table = np.zeros(3, [("a", float), ("b", float)])
+    table["a"] = x[:, 0]
+    table[1] = (x[0, 1], 2.0)
+    assert dslog.plain(table)["a"].tolist() == [1, 2, 9]
+    assert [cell(store, table, (i,), "A") for i in (0, 1, 2)] == [[(0, 0)], [(0, 1)], [(2, 0)]]
+    ragged = np.array([x[0], x[1, :2]], dtype=object)
+    assert (ragged[1] * 2).tolist() == [10, 12]
+    assert "item" in {leak.way for leak in store.leaks()}
+    assert not store.backward((x + ragged[0]).name, [(0, 0)], "A").complete
+
+
 # draws in place
 
 

@@ -48,6 +48,7 @@ from dslog.capture.numpy.memory import (
     node_of,
     plain_of,
     recorder_of,
+    tracked_in,
     wrap_latent,
     wrap_root,
 )
@@ -56,7 +57,7 @@ from dslog.capture.numpy.overwrite import set_item as assign_item
 from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.view import is_view, place, positions
 from dslog.capture.numpy.way_out import decide, leak, nodes_behind
-from dslog.capture.recorder import Node, Step
+from dslog.capture.recorder import Node, Step, StoreRecorder
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array, Shape
 
@@ -141,7 +142,8 @@ def _get_part(array: Tracked, key: Any, memory: Memory) -> Any:
     item = plain[key]
     if isinstance(item, np.void):
         item = plain[open_key(key)]  # numpy's is no copy either
-    if not (type(item) is np.ndarray or isinstance(item, np.generic)):
+    is_object = plain.dtype.hasobject and not np.ndim(plain[open_key(key)])
+    if is_object or not (type(item) is np.ndarray or isinstance(item, np.generic)):
         leak("item", array)
         return item
     output = np.asarray(item)
@@ -221,11 +223,26 @@ def set_item(array: Tracked, key: Any, value: Any) -> None:
             return
     picks = Inputs()
     key = plain_key(key, picks, type(array))
-    value = as_tracked(value, type(array))
+    if plain.dtype.names is not None and type(value) is tuple:
+        content, value = plain_in(value), _record(value, type(array), memory.recorder)
+    else:
+        value = as_tracked(value, type(array))
+        content = plain_of(value) if isinstance(value, Tracked) else value
     source = node_of(value) if isinstance(value, Tracked) else None
-    content = plain_of(value) if isinstance(value, Tracked) else value
     origins = where_origins(array, plain.shape, key, picks)
     assign_item(memory, plain, key, content, source, origins)
+
+
+def _record(fields: tuple[Any, ...], kind: type[Tracked], home: StoreRecorder) -> Any:
+    """Return something tracked that is from all that is tracked in the fields of a record."""
+    sources: list[Source] = []
+    for each in tracked_in(fields):
+        if isinstance(each, TrackedScalar):
+            sources.append(each.source)
+        elif (node := node_of(each)) is not None:
+            sources += [(node, position) for position in range(each.size)]
+    number = kind.scalar(0.0, united(sources), home)
+    return number.as_array() if isinstance(number, TrackedScalar) else fields
 
 
 def as_tracked(value: Any, kind: type[Tracked]) -> Any:
@@ -452,6 +469,9 @@ def as_array(values: Any, **options: Any) -> Array:
 
 
 def _array_rule(call: Call) -> Lineages:
+    output = call.outputs[0]
+    if output.dtype.hasobject and any(not each.dtype.hasobject for each in call.inputs):
+        return (tuple(all_to_all(output.shape, a.shape, exact=False) for a in call.inputs),)
     codes = Codes(call.inputs)
     return (codes.read(np.array(codes.replace(call.args[0]))),)
 

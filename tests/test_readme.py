@@ -13,6 +13,8 @@ import doctest
 import io
 import re
 import shlex
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,3 +113,21 @@ def test_links_lead_somewhere(path):
 )
 def test_the_comparison_itself(shown, printed, equal):
     assert same(shown, printed) == equal
+
+
+def type_errors(code, path):
+    """What pyright says of code, as an editor would show it."""
+    path.write_text(code)
+    command = [sys.executable, "-m", "basedpyright", "--level", "error"]
+    checked = subprocess.run(
+        [*command, "--pythonpath", sys.executable, path], check=False, capture_output=True, text=True
+    )
+    return [line for line in checked.stdout.splitlines() if "error:" in line]
+
+
+def test_the_readme_has_types(tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = "\n".join(block.content for block in blocks(text) if block.language == "python")
+    assert type_errors(code, tmp_path / "readme.py") == []
+    wrong = code + "\nstore.track(1).no_such_method()\nstore.backward(1)\n"
+    assert len(type_errors(wrong, tmp_path / "wrong.py")) == 2

@@ -69,10 +69,19 @@ class LeakLog:
         self._entries: dict[tuple[str, Place, bool], LeakCount] = {}
         self._told: set[tuple[str, Place]] = set()
 
-    def note(self, way: str, nodes: Iterable[Node], new: int, *, loses: bool = True) -> None:
+    def note(
+        self,
+        way: str,
+        nodes: Iterable[Node],
+        new: int,
+        *,
+        loses: bool = True,
+        tell: bool = True,
+    ) -> None:
         """Take note that values of nodes leave by some way, called from outside of DSLog.
 
         ``new`` is how many arrays are new to the store. What DSLog itself reads stays here.
+        ``tell`` is False where nobody could stop it.
         """
         frame = sys._getframe(1)  # noqa: SLF001 (there is no other way to know who called)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(_PASSING):
@@ -82,7 +91,7 @@ class LeakLog:
         place = find_place(frame)
         if _NO_WAY_BACK.match(place.inside):
             loses = False
-        if loses:
+        if loses and tell:
             self._tell(way, place)
         with self._lock:
             entry = self._entries.setdefault((way, place, loses), LeakCount(way, place, loses))

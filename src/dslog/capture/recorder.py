@@ -127,6 +127,12 @@ class Recorder(Protocol):
         ...
 
 
+class Use:
+    """What keeps a store open: the store has it, and so has everything that is tracked in it."""
+
+    __slots__ = ("__weakref__",)
+
+
 class StoreRecorder:
     """A store's side of capture: names for arrays, and steps that wait to be committed."""
 
@@ -146,6 +152,16 @@ class StoreRecorder:
         self.late: Callable[[], None] | None = None  # records what is computed late: frames
         self._at_close: list[Callable[[], None]] = []
         self.closed = False
+        self._use: weakref.ref[Use] | None = None
+        RECORDERS.add(self)
+
+    def use(self) -> Use:
+        """Return what has the store closed when nobody has it any more."""
+        found = None if self._use is None else self._use()
+        if found is None:
+            found = Use()
+            self._use = weakref.ref(found)
+        return found
 
     @property
     def catalog(self) -> Catalog:
@@ -305,14 +321,24 @@ class StoreRecorder:
                 act()
             self._at_close.clear()
 
+    def abandon(self) -> None:
+        """Leave everything to the process that this one was forked from; results are plain here."""
+        self._lock = threading.RLock()
+        self._new, self._steps, self._left = [], [], []
+        self._values = {}
+        self.late = None
+        self.closed = True
+
     def at_close(self, act: Callable[[], None]) -> None:
         """Have something done when this is closed."""
         self._at_close.append(act)
 
-    def leak(self, way: str, nodes: Iterable[Node], *, loses: bool = True) -> None:
+    def leak(
+        self, way: str, nodes: Iterable[Node], *, loses: bool = True, tell: bool = True
+    ) -> None:
         """Take note that values of nodes leave tracking."""
         if not self.closed:
-            self.leaks.note(way, nodes, len(self._new), loses=loses)
+            self.leaks.note(way, nodes, len(self._new), loses=loses, tell=tell)
 
     # values
 
@@ -346,6 +372,10 @@ class StoreRecorder:
     def _save_values(self) -> None:
         for node in [node for node in self._values if node.stored]:
             self._keeper.save(node.name, self._values.pop(node))
+
+
+RECORDERS: weakref.WeakSet[StoreRecorder] = weakref.WeakSet()
+"""The recorders of this process."""
 
 
 def _draft(step: Step) -> Draft:

@@ -77,7 +77,8 @@ class Store(LineageStore):
         self._keeper = Keeper(values)
         self.recorder = StoreRecorder(self._registrar.commit, self._keeper, log)
         self._frames: Tracker | None = None
-        self._rescue = weakref.finalize(self, self.recorder.close)
+        self._use = self.recorder.use()
+        self._rescue = weakref.finalize(self._use, self.recorder.close)
 
     @overload
     def track(

@@ -425,7 +425,7 @@ class TrackedArray(Methods):
                 item = state.plain[key]
                 if i >= 0 and j >= 0 and memory.still and not state.picked:
                     cell = (memory.node, steps[0] + i * steps[1] + j * steps[2])
-                    made = make(item, cell, memory.recorder)
+                    made = make(item, cell, memory.recorder, "", memory.use)
                     if made is not item:
                         return made
         found = get_cell(self, key) if kind in (tuple, int) else get_item(self, key)

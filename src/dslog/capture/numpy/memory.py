@@ -28,7 +28,7 @@ from dslog.capture.numpy.cell_source import Source, lineages_of
 from dslog.capture.numpy.loan import Loan, differing
 from dslog.capture.numpy.overwrite import Write, resolve
 from dslog.capture.numpy.view import lineage_of_view
-from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
+from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder, Use
 from dslog.types import Array
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ class Memory:
         "recorder",
         "root",
         "still",
+        "use",
         "version",
     )
 
@@ -98,6 +99,7 @@ class Memory:
         self.keep = keep
         self.node = node
         self.recorder = recorder
+        self.use = recorder.use()
         self.version = 0
         self.still = True  # no write waits, and nobody else may write
         self._first: Node | None = None  # whose name those of later versions begin with
@@ -304,11 +306,12 @@ class TrackedScalar:
     It is the cell that is its source, or it was ``made`` of its sources by an operation.
     """
 
-    __slots__ = ("__weakref__", "home", "made", "plain", "source")
+    __slots__ = ("__weakref__", "home", "made", "plain", "source", "use")
     plain: Any
     source: Source
     home: StoreRecorder
     made: str
+    use: Use
 
     def as_array(self) -> Any:
         """Return a tracked array of no axes with the number in it."""

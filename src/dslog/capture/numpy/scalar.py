@@ -29,7 +29,7 @@ from dslog.capture.numpy.memory import (
     wrap_root,
 )
 from dslog.capture.numpy.way_out import decide, leak, take
-from dslog.capture.recorder import Step, StoreRecorder
+from dslog.capture.recorder import Step, StoreRecorder, Use
 
 _PLAIN = frozenset(
     {int, float, complex, bool, np.bool_, np.datetime64, np.timedelta64}
@@ -43,7 +43,13 @@ _CLASSES: dict[type, type[Scalar]] = {}
 _TRACKED: set[type] = set()
 
 
-def make(plain: Any, source: Source | None, home: StoreRecorder, made: str = "") -> Any:
+def make(
+    plain: Any,
+    source: Source | None,
+    home: StoreRecorder,
+    made: str = "",
+    use: Use | None = None,
+) -> Any:
     """Return a number as a tracked scalar; what is no number, or from nothing, stays as it is.
 
     ``made`` is the operation that made it of its source, "" for the cell itself.
@@ -62,6 +68,7 @@ def make(plain: Any, source: Source | None, home: StoreRecorder, made: str = "")
     scalar.source = source
     scalar.home = home
     scalar.made = made
+    scalar.use = use or home.use()
     return scalar
 
 
@@ -114,6 +121,7 @@ def _binary(name: str, function: Callable[..., Any]) -> tuple[Any, Any]:
         scalar.source = source
         scalar.home = self.home
         scalar.made = name
+        scalar.use = self.use
         return scalar
 
     def reflected(self: Scalar, other: Any) -> Any:

@@ -14,6 +14,7 @@ import functools
 import math
 import pkgutil
 import statistics
+import sys
 import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -40,7 +41,7 @@ from dslog.capture.numpy.memory import (
 from dslog.capture.numpy.registry import Found
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
-from dslog.capture.numpy.way_out import decide, leak, seen_leaving
+from dslog.capture.numpy.way_out import decide, leak, lend, seen_leaving, take
 from dslog.capture.recorder import StoreRecorder
 
 _ASARRAY = np.asarray
@@ -301,6 +302,35 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
     ]
 
 
+def _compiled() -> list[tuple[Any, str, Any]]:
+    """Calls of what numba compiled, once it is there: it reads the memory of real arrays only."""
+    module = sys.modules.get("numba.core.dispatcher")
+    if module is None:
+        return []
+    original = module.Dispatcher.__call__
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for arg in (*args, *kwargs.values()):
+            if isinstance(arg, (Tracked, TrackedScalar, tuple, list)):
+                args = tuple(map(_given, args))
+                kwargs = {name: _given(value) for name, value in kwargs.items()}
+                break
+        return original(self, *args, **kwargs)
+
+    return [(module.Dispatcher, "__call__", call)]
+
+
+def _given(value: Any) -> Any:
+    """Return a value as compiled code gets it; it may write into arrays."""
+    if isinstance(value, Tracked):
+        return lend(value, "numba")
+    if isinstance(value, TrackedScalar):
+        return take(value, "numba")
+    if type(value) in (list, tuple) and first_tracked(value) is not None:
+        return type(value)(map(_given, value))
+    return value
+
+
 class Substitution:
     """The substitutes, in place while at least one store tracks."""
 
@@ -308,22 +338,25 @@ class Substitution:
         self._lock = threading.Lock()
         self._open: set[StoreRecorder] = set()
         self._changes: list[tuple[Any, str, Any, Any]] = []  # a place, a name, before and after
+        self._compiled = False  # whether numba's calls are among them
 
     def begin(self, recorder: StoreRecorder) -> None:
         """Put the substitutes in place for a store that tracks now."""
-        if recorder in self._open:
+        late = _compiled() if self._changes and not self._compiled else []
+        if recorder in self._open and not late:
             return
         with self._lock:
-            if not self._changes:
-                self._changes = [
-                    (place, name, getattr(place, name), new) for place, name, new in _stand_ins()
-                ]
-            if not self._open:
-                for place, name, old, new in self._changes:
-                    if getattr(place, name) is old:
-                        setattr(place, name, new)
+            known = recorder in self._open
+            found = late if self._changes else [*_stand_ins(), *_compiled()]
+            self._compiled = self._compiled or any(name == "__call__" for _, name, _ in found)
+            added = [(place, name, getattr(place, name), new) for place, name, new in found]
+            self._changes += added
+            for place, name, old, new in added if self._open else self._changes:
+                if getattr(place, name) is old:
+                    setattr(place, name, new)
             self._open.add(recorder)
-        recorder.at_close(functools.partial(self.end, recorder))
+        if not known:
+            recorder.at_close(functools.partial(self.end, recorder))
 
     def end(self, recorder: StoreRecorder) -> None:
         """Take them away again, after the last store."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,7 +19,7 @@ from dslog.capture.numpy.memory import (
     plain_of,
     tracked_in,
 )
-from dslog.capture.recorder import Node, StoreRecorder
+from dslog.capture.recorder import RECORDERS, Node, StoreRecorder
 from dslog.types import Array
 
 
@@ -90,3 +91,25 @@ def nodes_behind(value: Tracked | TrackedScalar) -> Iterable[Node]:
     for node in nodes:
         node.owner.reach(node)
     return nodes
+
+
+# a fork copies everything
+
+
+def _leave_by_fork() -> None:
+    """Take note of what another process is going to have, and may compute and give back."""
+    for recorder in list(RECORDERS):
+        known = [v for v in recorder.alive if isinstance(v, (Tracked, TrackedScalar))]
+        nodes = dict.fromkeys(n for value in known if home_of(value) for n in nodes_behind(value))
+        if nodes:
+            recorder.leak("fork", nodes, tell=False)
+
+
+def _abandon() -> None:
+    """Let a forked process compute with plain values: the store is its parent's."""
+    for recorder in list(RECORDERS):
+        recorder.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_leave_by_fork, after_in_child=_abandon)

@@ -120,7 +120,10 @@ def type_errors(code, path):
     path.write_text(code)
     command = [sys.executable, "-m", "basedpyright", "--level", "error"]
     checked = subprocess.run(
-        [*command, "--pythonpath", sys.executable, path], check=False, capture_output=True, text=True
+        [*command, "--pythonpath", sys.executable, path],
+        check=False,
+        capture_output=True,
+        text=True,
     )
     return [line for line in checked.stdout.splitlines() if "error:" in line]
 

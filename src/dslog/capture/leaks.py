@@ -63,7 +63,7 @@ class LeakLog:
             raise ArgumentError(f"leaks is one of {names}, not {policy!r}")
         self.policy = policy
         self._lock = threading.Lock()
-        self._entries: dict[tuple[str, Place], LeakCount] = {}
+        self._entries: dict[tuple[str, Place, bool], LeakCount] = {}
         self._told: set[tuple[str, Place]] = set()
 
     def note(
@@ -91,7 +91,7 @@ class LeakLog:
         if loses and tell:
             self._tell(way, place)
         with self._lock:
-            entry = self._entries.setdefault((way, place), LeakCount(way, place, loses))
+            entry = self._entries.setdefault((way, place, loses), LeakCount(way, place, loses))
             for node in nodes:
                 entry.counts[node] = entry.counts.get(node, 0) + 1
                 entry.before.setdefault(node, new)

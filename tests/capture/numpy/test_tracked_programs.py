@@ -194,3 +194,15 @@ def test_an_iterator_has_values_and_not_their_positions(read):
     with dslog.open(":memory:") as store:
         found, wanted = read(store.track(values.copy())), read(values)
         assert np.array_equal(list(map(dslog.plain, found)), list(map(np.asarray, wanted)))
+
+
+@pytest.mark.parametrize("number", [4, None])
+def test_weights_of_a_choice_are_noted(number):
+    weights = np.array([1, 2, 3, 1], np.float32) / np.float32(7)
+    with dslog.open(":memory:", leaks="ignore") as store:
+        p, x = store.track(weights, "p"), store.track(np.arange(4.0), "x")
+        found = np.random.default_rng(0).choice(x if number is None else number, size=9, p=p)
+        wanted = np.random.default_rng(0).choice(4, size=9, p=weights)
+        assert np.array_equal(dslog.plain(found), wanted)
+        (leak,) = store.leaks()
+        assert (leak.array, leak.way, leak.loses) == ("p", "choice", number is not None)

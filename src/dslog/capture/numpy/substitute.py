@@ -41,7 +41,7 @@ from dslog.capture.numpy.memory import (
 from dslog.capture.numpy.registry import Found
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
-from dslog.capture.numpy.way_out import decide, lend, seen_leaving, take
+from dslog.capture.numpy.way_out import decide, leak, lend, seen_leaving, take
 from dslog.capture.recorder import StoreRecorder
 
 _ASARRAY = np.asarray
@@ -234,10 +234,13 @@ def _draw(method: Any, bits: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
     """Draw, then draw the same again from positions, to see what came from where."""
     x = args[0] if args else None
     if not isinstance(x, Tracked) or not x.ndim:
-        return method(*args, **kwargs)
+        leak(method.__name__, *args, *kwargs.values())
+        plain = {key: plain_in(value) for key, value in kwargs.items()}
+        return method(*map(plain_in, args), **plain)
     inputs, rest = Inputs(), tuple(plain_in(arg) for arg in args[1:])
     options = {key: plain_in(value) for key, value in kwargs.items()}
     plain = inputs.unwrap(x)
+    leak(method.__name__, *args[1:], *kwargs.values(), loses=inputs.recorder is None)
     before = bits.state
     result = method(plain, *rest, **options)
     if inputs.recorder is None:

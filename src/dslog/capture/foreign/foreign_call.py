@@ -21,8 +21,8 @@ from dslog.capture.numpy.array import TrackedArray
 from dslog.capture.numpy.call import Call, Inputs, Lineages, describe, short_name
 from dslog.capture.numpy.dispatch import track_results
 from dslog.capture.numpy.group import Group, begin_group, drop_group, end_group
-from dslog.capture.numpy.handlers import plain_in, set_item
 from dslog.capture.numpy.index_run import run_on_codes
+from dslog.capture.numpy.item import plain_in, set_item
 from dslog.capture.numpy.loan import differing
 from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, memory_of, tracked_in
 from dslog.capture.numpy.registry import REGISTRY, Found, by_rule, find_lineages

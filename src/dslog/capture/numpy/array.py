@@ -25,20 +25,9 @@ from dslog.capture.leaks import own_read
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.cell_iterator import TrackedFlat
 from dslog.capture.numpy.dispatch import call_function, call_ufunc, execute
-from dslog.capture.numpy.handlers import (
-    LIKE,
-    NEW,
-    SPECIAL,
-    as_tracked,
-    create,
-    get_cell,
-    get_item,
-    set_cell,
-    set_item,
-    ufunc_at,
-    without_lists,
-)
+from dslog.capture.numpy.handlers import LIKE, NEW, SPECIAL, create, ufunc_at, without_lists
 from dslog.capture.numpy.index_run import Codes
+from dslog.capture.numpy.item import as_tracked, get_cell, get_item, set_cell, set_item
 from dslog.capture.numpy.loan import give_buffers
 from dslog.capture.numpy.memory import (
     Memory,

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from dslog.capture.numpy.call import Inputs
-from dslog.capture.numpy.handlers import (
+from dslog.capture.numpy.item import (
     as_tracked,
     gather,
     get_item,

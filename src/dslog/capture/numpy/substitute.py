@@ -27,8 +27,9 @@ from dslog.capture.numpy.cell_iterator import Enumerated, Vectorized, iterate
 from dslog.capture.numpy.cell_source import united
 from dslog.capture.numpy.dispatch import execute, results_of, track_results
 from dslog.capture.numpy.function_table import public_functions
-from dslog.capture.numpy.handlers import create, gather, plain_in, set_item
+from dslog.capture.numpy.handlers import create
 from dslog.capture.numpy.index_run import Codes
+from dslog.capture.numpy.item import gather, plain_in, set_item
 from dslog.capture.numpy.memory import (
     Latent,
     Tracked,

@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.workloads.numpy_call import call_numpy
 from dslog.algebra.equal import same_lineages
 from dslog.capture.numpy.function_table import table
-from dslog.capture.numpy.registry import REGISTRY, resolve
+from dslog.capture.numpy.registry import REGISTRY, function_named
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, Refused
 from dslog.reuse.key import variants
@@ -140,7 +140,7 @@ def shifting() -> Iterator[Entry]:
 
 def depends_on_values(name: str) -> bool:
     """Whether a rule for a function looks at values."""
-    kinds = {entry.kind for entry in REGISTRY.find(resolve(f"numpy.{name}"))}
+    kinds = {entry.kind for entry in REGISTRY.find(function_named(f"numpy.{name}"))}
     return not kinds <= {"rule", "index-run", "trace", "superset"}
 
 

@@ -110,7 +110,7 @@ def leaks(store: StorePath, *, limit: Limit = None) -> Report:
     """
     with open_existing(store) as opened:
         found = opened.leaks()
-    shown = limited(limit, len(found), default=50)
+    shown = limited(limit, len(found))
     losses = sum(leak.loses for leak in found)
     said = f"{store}: values left at {counted(losses, 'place')}, decided at {len(found) - losses}"
     lines: list[RenderableType] = [Text(said if found else f"{store}: no value left tracking")]

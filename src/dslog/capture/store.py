@@ -113,13 +113,39 @@ class Store(LineageStore):
         self, frame: DataFrame, name: str | None, *, keep_values: bool
     ) -> TrackedFrame:
         """Track a Spark DataFrame; only now is Spark's side of tracking imported."""
-        from dslog.capture.spark.table_node import Tracker  # noqa: PLC0415
         from dslog.capture.spark.tracked_frame import track_frame  # noqa: PLC0415
 
+        return track_frame(self._tables(), frame, name, keep_values=keep_values)
+
+    def _tables(self) -> Tracker:
+        from dslog.capture.spark.table_node import Tracker  # noqa: PLC0415
+
+        self._catalog.before_use(self.recorder.flush_all)
         if self._frames is None:
             self._frames = Tracker(self.recorder, self._path / VALUES if self._path else None)
             self.recorder.late = self._frames.flush
-        return track_frame(self._frames, frame, name, keep_values=keep_values)
+        return self._frames
+
+    def record(self, frame: DataFrame, name: str | None = None) -> TrackedFrame:
+        """Return a Spark DataFrame, however it was made, with its lineage recorded.
+
+        Lineage is read off Spark's plan, back to tables that this store tracks: SQL over views,
+        any method of DataFrames, functions of other libraries. The frame that comes back is what
+        was recorded: the values that go with the lineage, computed once.
+        """
+        from dslog.capture.spark.tracked_frame import record_frame  # noqa: PLC0415
+
+        return record_frame(self._tables(), frame, name, "record")
+
+    def sql(self, query: str, name: str | None = None, **params: Any) -> TrackedFrame:
+        """Run a query of Spark's SQL over views of tracked frames, and record its lineage.
+
+        ``params`` are values for markers in the query, ``:name``, as ``spark.sql`` takes them.
+        """
+        from dslog.capture.spark.tracked_frame import record_frame  # noqa: PLC0415
+
+        frame = self._engines.session().sql(query, args=params or None)
+        return record_frame(self._tables(), frame, name, "sql", {"query": query}, "query")
 
     def name_of(self, value: object) -> str | None:
         """Return the name of an array or number in this store; None if it is not tracked here."""

@@ -50,28 +50,44 @@ class RowMap:
         return cls(Table.of_rows(1, 1, [row]))
 
     @classmethod
+    def everything(cls, out: int, in_: int) -> RowMap:
+        """Map all of the input's rows to every row of the output."""
+        rows = [Row(((0, out - 1),), ((0, in_ - 1),), (-1,))] if out and in_ else []
+        return cls(Table.of_rows(1, 1, rows))
+
+    @classmethod
     def gather(cls, count: int) -> RowMap:
         """Map all of ``count`` input rows to one output row."""
         rows = [Row(((0, count - 1),), ((0, 0),), (-1,))] if count else []
         return cls(Table.of_rows(1, 1, rows), forward=True)
 
     def turned(self) -> RowMap:
-        """Return a map of rows in order with the other side as the absolute one."""
+        """Return a map of rows in order, or of all rows, with the other side as the absolute one."""
         table = self.table
-        if not isinstance(table, Table) or table.levels or table.width[1].any():
+        if not isinstance(table, Table) or table.levels:
             raise AssertionError("only rows in order can be turned")
-        (start, shift), (length, _), ref = table.lo, table.width, table.ref[0]
-        if (ref < 0).any():
+        (start, shift), (length, wide), ref = table.lo, table.width, table.ref[0]
+        if (ref < 0).all():
+            return RowMap(Table(1, 1, [shift, start, wide, length, ref]), not self.forward)
+        if (ref < 0).any() or wide.any():
             raise AssertionError("only rows in order can be turned")
         columns = [start + shift, -shift, length, same(0, len(table)), ref]
         return RowMap(Table(1, 1, columns), not self.forward)
 
 
 @dataclass(frozen=True, eq=False)
+class RowTerms:
+    """Which rows of an input made which rows of an output, as a union of products."""
+
+    terms: tuple[LargeTerm, ...]
+    forward: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class TableProduct:
     """Rows by columns. A pivoted map takes the input columns alone."""
 
-    rows: RowMap
+    rows: RowMap | RowTerms
     columns: Pairs
 
 
@@ -97,7 +113,12 @@ def unite_products(
     forward = any(part.rows.forward for part in parts)
     terms: list[LargeTerm] = []
     for part in parts:
-        rows = part.rows if part.rows.forward == forward else part.rows.turned()
+        rows = part.rows
+        if isinstance(rows, RowTerms):
+            columns = _columns(part.columns, out_shape, in_shape, forward=forward)
+            terms += [(*term, columns) for term in rows.terms]
+            continue
+        rows = rows if rows.forward == forward else rows.turned()
         if len(rows.table) and part.columns:
             terms += _terms(rows, part.columns, out_shape, in_shape)
     direction: Orientation = "forward" if forward else "backward"
@@ -112,11 +133,15 @@ def _terms(rows: RowMap, columns: Pairs, out_shape: Shape, in_shape: Shape) -> l
         encoded = _encode_rows(rows, in_shape[:1], out_shape)
         return [(*term, others) for term in encoded]
     sides = (in_shape, out_shape) if rows.forward else (out_shape, in_shape)
-    pairs = {(i, o) for o, i in columns} if rows.forward else set(columns)
-    table = _encode_pairs(pairs, sides[0][1:], sides[1][1:])
-    factor = Factor((1,), (1,), table)
+    factor = _columns(columns, out_shape, in_shape, forward=rows.forward)
     encoded = _encode_rows(rows, sides[0][:1], sides[1][:1])
     return [(*term, factor) for term in encoded]
+
+
+def _columns(columns: Pairs, out_shape: Shape, in_shape: Shape, *, forward: bool) -> Factor:
+    sides = (in_shape, out_shape) if forward else (out_shape, in_shape)
+    pairs = {(i, o) for o, i in columns} if forward else set(columns)
+    return Factor((1,), (1,), _encode_pairs(pairs, sides[0][1:], sides[1][1:]))
 
 
 def _encode_rows(rows: RowMap, out_shape: Shape, in_shape: Shape) -> Sequence[LargeTerm]:

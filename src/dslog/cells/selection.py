@@ -19,6 +19,7 @@ query                                   cells
 a boolean array of the array's shape    the cells where it is true
 a ``CellSet`` of the array's shape      its cells
 a list with any such selection in it    their union
+``(3, "price")``                        in a table: a column by its name, in all of these forms
 ======================================= ========================================================
 
 Unlike in numpy a negative integer is an error, not a position from the end: in a query it is most
@@ -38,7 +39,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.cells.cellset import PLAIN, CellSet, Target, bitmap_is_smaller
-from dslog.errors import SelectionError
+from dslog.errors import SelectionError, did_you_mean
 from dslog.types import I64
 
 _GROUP = re.compile(r"[(\[]([^()\[\]]*)[)\]]\s*(?:,|$)\s*")
@@ -62,6 +63,37 @@ def select(query: object, shape: tuple[int, ...], name: str = "array") -> CellSe
     from 0 (the last index is 1), or use a slice, where a negative bound counts from the end.
     """
     return _select(query, Target(tuple(shape), name))
+
+
+def number_columns(query: object, name: str, columns: Sequence[str]) -> object:
+    """Put numbers in place of names of a table's columns."""
+    if isinstance(query, tuple) and len(query) == 2 and isinstance(query[1], str):
+        return (query[0], _column(query[1], name, columns))
+    if isinstance(query, list):
+        return [number_columns(item, name, columns) for item in query]
+    return query
+
+
+def number_text(text: str, columns: Sequence[str]) -> str:
+    """Put numbers in place of names of columns, at the end of each selection."""
+    groups = []
+    for group in text.split(";"):
+        before, comma, last = group.rpartition(",")
+        name = last.strip(" )]")
+        known = bool(comma) and name in columns
+        groups.append(
+            f"{before},{last.replace(name, str(columns.index(name)))}" if known else group
+        )
+    return ";".join(groups)
+
+
+def _column(wanted: str, name: str, columns: Sequence[str]) -> int:
+    if wanted in columns:
+        return columns.index(wanted)
+    names = ", ".join(map(repr, columns))
+    known = f"its columns are {names}" if columns else "its columns have no names here"
+    hint = did_you_mean(wanted, columns)
+    raise SelectionError(f"there is no column {wanted!r} in {name!r}: {known}.{hint}")
 
 
 def _select(query: Any, target: Target) -> CellSet:

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.cells.cellset import PLAIN, CellSet, Labels, Leak, leaky
-from dslog.cells.selection import parse_cells, select
-from dslog.errors import SelectionError, did_you_mean
+from dslog.cells.selection import number_columns, number_text, parse_cells, select
 from dslog.query.execute import Load
 from dslog.query.graph import Walk, components, plan_reach
 from dslog.query.plan import Direction, Edge
@@ -163,8 +162,8 @@ class History:
         info = find_array(array, self.catalog)
         columns = self.columns_of(info.name, info.shape)
         if isinstance(query, str):
-            return parse_cells(_numbered_text(query, columns), info.shape, info.name)
-        return select(_numbered(query, info, columns), info.shape, info.name)
+            return parse_cells(number_text(query, columns), info.shape, info.name)
+        return select(number_columns(query, info.name, columns), info.shape, info.name)
 
     def row(self, array: str, row: object) -> CellSet:
         """Read a whole row, by its number; or cells."""
@@ -219,34 +218,3 @@ def _call(operation: Operation | None, infos: Sequence[LineageInfo]) -> StoredCa
         return StoredCall(None, _GIVEN, {}, (infos[0].in_,), (infos[0].out,), known)
     op = operation
     return StoredCall(op, op.name, op.args, op.inputs, op.outputs, known)
-
-
-def _numbered(query: object, array: ArrayInfo, columns: Sequence[str]) -> object:
-    """Put numbers in place of names of columns."""
-    if isinstance(query, tuple) and len(query) == 2 and isinstance(query[1], str):
-        return (query[0], _place(query[1], array, columns))
-    if isinstance(query, list):
-        return [_numbered(item, array, columns) for item in query]
-    return query
-
-
-def _numbered_text(text: str, columns: Sequence[str]) -> str:
-    """Put numbers in place of names of columns, at the end of each selection."""
-    groups = []
-    for group in text.split(";"):
-        before, comma, last = group.rpartition(",")
-        name = last.strip(" )]")
-        known = bool(comma) and name in columns
-        groups.append(
-            f"{before},{last.replace(name, str(columns.index(name)))}" if known else group
-        )
-    return ";".join(groups)
-
-
-def _place(name: str, array: ArrayInfo, columns: Sequence[str]) -> int:
-    if name in columns:
-        return columns.index(name)
-    names = ", ".join(map(repr, columns))
-    known = f"its columns are {names}" if columns else "its columns have no names here"
-    hint = did_you_mean(name, columns)
-    raise SelectionError(f"there is no column {name!r} in {array.name!r}: {known}.{hint}")

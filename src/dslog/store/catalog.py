@@ -231,6 +231,9 @@ class Catalog(Protocol):
     def shape(self, name: str) -> Shape | None:
         """Return an array's shape, or None when there is no such array."""
 
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the names of a table's columns; none if it has none."""
+
     def arrays(self) -> list[ArrayInfo]:
         """Return every array, in order of definition."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
-from dslog.cells.selection import select
+from dslog.cells.selection import number_columns, select
 from dslog.config import Config
 from dslog.errors import EngineError
 from dslog.lineage.large_lineage import LargeLineage
@@ -38,6 +38,13 @@ if TYPE_CHECKING:
 
 
 ENGINES = ("auto", "local", "spark")
+
+
+def _names_columns(query: object) -> bool:
+    """Whether a query may name columns, so that their names have to be looked up."""
+    if isinstance(query, list):
+        return any(map(_names_columns, query))
+    return isinstance(query, tuple) and len(query) == 2 and isinstance(query[1], str)
 
 
 def check_engine(engine: str) -> None:
@@ -126,6 +133,8 @@ class Engines:
         """Read the cells of a query, which may be a Spark DataFrame."""
         if is_frame(query):
             return read_cells(cast("DataFrame", query), array.shape, array.name, self._joins)
+        if _names_columns(query):
+            query = number_columns(query, array.name, self.catalog.columns(array.name))
         return select(query, array.shape, array.name)
 
     def reading(self, read_capture: ReadCapture) -> ReadCapture:
@@ -150,14 +159,15 @@ class Engines:
     @cached_property
     def _joins(self) -> SparkJoins:
         root = self._root if self.writable else Path(gettempdir())
-        return SparkJoins(self._session, root, self.limits)
+        return SparkJoins(self.session, root, self.limits)
 
     @property
     def _root(self) -> Path:
         """Where files are, for processes that run in other directories too."""
         return self.files.root.absolute()
 
-    def _session(self) -> "SparkSession":
+    def session(self) -> "SparkSession":
+        """Return the session that steps run in, and start one if there is none."""
         return get_session(cast("Mapping[str, object] | SparkSession | None", self.spark))
 
     def _source(self, edge: Edge, engine: str) -> Lineage | Follower:
@@ -200,7 +210,7 @@ class Engines:
         root = self._root
         if isinstance(capture, str | PathLike):
             path = os.fspath(capture)
-            return compress_path(path, *shapes, root, self._session, options)
+            return compress_path(path, *shapes, root, self.session, options)
         frame = capture if is_frame(capture) else self._frame(capture, pair)
         return compress_frame(cast("DataFrame", frame), *shapes, root, options)
 
@@ -210,7 +220,7 @@ class Engines:
         if not isinstance(capture, pa.Table):
             pairs = read(capture, pair.out.shape, pair.in_.shape)
             capture = pa.table({name: pairs[:, k] for k, name in enumerate(names)})
-        return self._session().createDataFrame(capture)
+        return self.session().createDataFrame(capture)
 
 
 @dataclass(frozen=True, slots=True)

@@ -324,6 +324,16 @@ class SqliteCatalog(Connection):
         rows = self.rows("SELECT shape FROM arrays WHERE name = ?", name)
         return self._shape(rows[0][0]) if rows else None
 
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the names of a table's columns, as the operation that made it has them."""
+        rows = self.rows(
+            "SELECT args FROM operation_arrays JOIN operations ON id = operation "
+            "WHERE role = 1 AND array = (SELECT id FROM arrays WHERE name = ?) ORDER BY id DESC",
+            name,
+        )
+        found = (json.loads(args).get("columns") for (args,) in rows)
+        return next((tuple(map(str, some)) for some in found if isinstance(some, list)), ())
+
     def arrays(self) -> list[ArrayInfo]:
         """Return every array, in order of definition."""
         rows = self.rows("SELECT name, shape FROM arrays ORDER BY id")

@@ -24,7 +24,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from dslog.capture.spark.frame_cost import FrameCost
-from dslog.capture.table_product import RowMap
+from dslog.capture.table_product import RowMap, RowTerms
 from dslog.types import I64
 
 SHIFT = 33  # bits of an id that count rows within a partition, as in Spark
@@ -142,7 +142,7 @@ class RowSet:
     """
 
     count: int | None = None
-    maps: dict[str, RowMap] = field(default_factory=dict)
+    maps: dict[str, RowMap | RowTerms] = field(default_factory=dict)
     numbering: Future[Numbering] | None = None
 
     @property

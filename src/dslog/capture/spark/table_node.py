@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dslog.capture.recorder import Node, Step, StoreRecorder
 from dslog.capture.spark.row_id import RowSet
@@ -71,6 +71,7 @@ class Tracker:
         self.values = values
         self.part_writer = PartWriter(recorder.files, Config.from_environment().collect_rows)
         self.lock = threading.RLock()
+        self.plans: Any = None  # what knows tracked tables in plans, once there is one
         self._due: weakref.WeakSet[Frame] = weakref.WeakSet()
         self._held: list[Frame] = []
         self.alive: weakref.WeakValueDictionary[str, Frame] = weakref.WeakValueDictionary()

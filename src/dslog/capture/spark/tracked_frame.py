@@ -13,23 +13,46 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any, Self
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
-from pyspark.sql import Column, DataFrame, DataFrameWriter, Row
+from pyspark.sql import (
+    Column,
+    DataFrame,
+    DataFrameNaFunctions,
+    DataFrameStatFunctions,
+    DataFrameWriter,
+    GroupedData,
+    Row,
+)
 from pyspark.sql import functions as F
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 from pyspark.sql.types import StructType
 
 from dslog.capture.numpy.array import TrackedArray, track
+from dslog.capture.spark.catalyst import Catalyst, items, kind_of
 from dslog.capture.spark.column_steps import ExpressionSteps
-from dslog.capture.spark.frame import Frame
+from dslog.capture.spark.frame import Data, Frame
 from dslog.capture.spark.group_steps import GroupedFrame, OpaqueSteps, group_keys
-from dslog.capture.spark.plan_reader import analysed
-from dslog.capture.spark.row_id import SHIFT, Id, Numbering, RowSet, Trail, fresh_column, numbered
+from dslog.capture.spark.plan_reader import analysed, of_plan
+from dslog.capture.spark.plan_rule import Source
+from dslog.capture.spark.plan_table import follow_plan
+from dslog.capture.spark.row_id import (
+    SHIFT,
+    Id,
+    Numbering,
+    RowSet,
+    Trail,
+    fresh_column,
+    is_hidden,
+    numbered,
+)
 from dslog.capture.spark.row_steps import (
     ArrangingSteps,
     DroppingSteps,
@@ -37,7 +60,7 @@ from dslog.capture.spark.row_steps import (
     JoiningSteps,
 )
 from dslog.capture.spark.source import identify
-from dslog.capture.spark.table_node import Tracker
+from dslog.capture.spark.table_node import Origin, Tracker
 from dslog.errors import CaptureError, did_you_mean
 
 ATTRIBUTE = "dslog"
@@ -161,17 +184,24 @@ class Actions(Frame):
         return self.data[0][name]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or "table" not in self.__dict__:
+        if "table" not in self.__dict__ or (name.startswith("_") and name not in _INSIDE):
             raise AttributeError(name)
+        if hasattr(DataFrame, name) or name in _INSIDE:
+            return forwarded(getattr(self.marked, name), self._of_plan, name)
         if name in self.table.columns:
             return self[name]
-        if hasattr(DataFrame, name):
-            raise AttributeError(
-                f"a tracked frame has no {name}: use frame.df for a DataFrame without tracking"
-            )
         raise AttributeError(
             f"{self.name!r} has no column {name!r}.{did_you_mean(name, self.columns)}"
         )
+
+    @property
+    def marked(self) -> DataFrame:
+        """The rows as a DataFrame that can be known again in the plan of another."""
+        raise NotImplementedError
+
+    def _of_plan(self, frame: DataFrame, op: str) -> Any:
+        """Make a tracked frame of a DataFrame that is made of this one."""
+        raise NotImplementedError
 
     def colRegex(self, colName: str) -> Column:  # noqa: N802, N803
         """Select columns by a regular expression."""
@@ -184,6 +214,50 @@ class Actions(Frame):
 
     def __len__(self) -> int:
         raise CaptureError("a frame has no len(): use frame.count()")
+
+
+_INSIDE = {"_jdf", "_session", "_sc", "_schema"}
+"""What PySpark itself reads of the DataFrames it is given."""
+
+
+def unwrapped(value: Any) -> Any:
+    """Replace tracked frames, in arguments of PySpark's, by DataFrames that are known again."""
+    if isinstance(value, TrackedFrame):
+        return value.marked
+    if isinstance(value, list | tuple):
+        return type(value)(unwrapped(item) for item in value)
+    return value
+
+
+def forwarded(value: Any, track: Callable[[DataFrame, str], Any], name: str) -> Any:
+    """Pass on what PySpark's DataFrame has, and track every DataFrame that comes out of it."""
+    if isinstance(value, DataFrame):
+        return track(value, name)
+    if isinstance(value, list) and value and all(isinstance(item, DataFrame) for item in value):
+        return [track(item, name) for item in value]
+    if isinstance(value, GroupedData | DataFrameNaFunctions | DataFrameStatFunctions):
+        return Forwarding(value, track, name)
+    if isinstance(value, Column) or not callable(value):
+        return value
+
+    @wraps(value)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = value(*map(unwrapped, args), **{k: unwrapped(v) for k, v in kwargs.items()})
+        return forwarded(result, track, name)
+
+    return call
+
+
+@dataclass(frozen=True)
+class Forwarding:
+    """Groups of rows, and other things of PySpark's that make DataFrames."""
+
+    inner: Any
+    track: Callable[[DataFrame, str], Any]
+    op: str
+
+    def __getattr__(self, name: str) -> Any:
+        return forwarded(getattr(self.inner, name), self.track, name)
 
 
 MANIFEST = "_dslog.json"
@@ -394,6 +468,121 @@ class TrackedFrame(
         return self.groupBy().agg(*exprs)
 
 
+    def join(self, other: Any, on: Any = None, how: str | None = None) -> Self:
+        """Join with another frame, on names of columns both have or on conditions."""
+        if isinstance(other, Frame) and other.tracker is self.tracker:
+            return super().join(other, on, how)
+        result: Self = forwarded(self.marked.join, self._of_plan, "join")(other, on, how)
+        return result
+
+    @property
+    def marked(self) -> DataFrame:
+        """The rows as a DataFrame that can be known again in the plan of another."""
+        return PlanTracker.of(self.tracker).mark(self)
+
+    def _of_plan(self, frame: DataFrame, op: str) -> Any:
+        return record_frame(self.tracker, frame, None, op, base=self.table.node.base)
+
+    @property
+    def __class__(self) -> type:
+        return ClassicFrame
+
+    @__class__.setter
+    def __class__(self, _: type) -> None:
+        raise TypeError("a tracked frame stays one")
+
+
+MARK = "__dslog_table_"
+
+
+class PlanTracker:
+    """The tracked tables that plans of DataFrames can be made of."""
+
+    def __init__(self, tracker: Tracker) -> None:
+        self.tracker = tracker
+        self._prefix = f"{MARK}{uuid4().hex[:12]}_"
+        self._frames: dict[str, Frame] = {}
+        self._sources: dict[str, Source] = {}
+        self._brought: dict[str, tuple[Any, Frame]] = {}
+
+    @classmethod
+    def of(cls, tracker: Tracker) -> PlanTracker:
+        """Return that of a store."""
+        if tracker.plans is None:
+            tracker.plans = cls(tracker)
+        found: PlanTracker = tracker.plans
+        return found
+
+    def bring(self, frame: DataFrame, tracked: Frame) -> None:
+        """Know a DataFrame again that the user has tracked."""
+        plan = analysed(frame)
+        self._brought[kind_of(plan) + str(plan.output().mkString("\0"))] = plan, tracked
+
+    def mark(self, frame: Frame) -> DataFrame:
+        """Return the rows of a frame under a name that stays in the plans made of it."""
+        name = next((name for name, known in self._frames.items() if known is frame), None)
+        if name is None:
+            name = f"{self._prefix}{len(self._frames)}"
+            self._frames[name] = frame
+        rows = frame.df
+        return of_plan(rows, Catalyst(rows).marked(analysed(rows), name))
+
+    def table_of(self, node: Any, kind: str) -> Source | None:
+        """Return the table that a node is, if it is one."""
+        if kind == "SubqueryAlias":
+            name = str(node.alias())
+            if name in self._frames:
+                return self._source(self._frames[name])
+            if name.startswith(MARK):
+                raise CaptureError(
+                    "a table of another store is in this plan: track it in this store as well"
+                )
+        if self._brought:
+            plan, frame = self._brought.get(kind + str(node.output().mkString("\0")), (None, None))
+            if frame is not None and plan.equals(node):
+                return self._source(frame)
+        return None
+
+    def _source(self, frame: Frame) -> Source:
+        found = self._sources.get(frame.name)
+        if found is None or found.table is not frame.table:
+            rows, trail = frame.settle()
+            one = trail.ids[0]
+            catalyst = Catalyst(rows)
+            columns = list(items(analysed(rows).output()))
+            visible = [c for c in columns if not is_hidden(str(c.name()))]
+            hidden = [c for c in columns if str(c.name()) == one.column]
+            plan = catalyst.project([*visible, *hidden], analysed(rows))
+            found = self._sources[frame.name] = Source(frame.table, one, plan)
+        return found
+
+
+def record_frame(
+    tracker: Tracker,
+    frame: DataFrame,
+    name: str | None,
+    op: str,
+    args: Mapping[str, object] | None = None,
+    base: str | None = None,
+) -> TrackedFrame:
+    """Return a DataFrame, however it was made, as a tracked frame: lineage is read off its plan."""
+    known = PlanTracker.of(tracker)
+    columns, rows = tuple(frame.columns), RowSet()
+    if name is not None:
+        table = tracker.source(name, columns, rows)
+        table.origin = Origin(op, args or {})
+    else:
+        table = tracker.table(base or "table", columns, rows, Origin(op, args or {}))
+
+    def compute() -> Data:
+        return follow_plan(frame, tracker, known, table)
+
+    result = TrackedFrame(tracker, table, compute, lambda: frame)
+    if name is not None:
+        tracker.hold(result)
+    return result
+
+
 def track_frame(
     tracker: Tracker, frame: DataFrame, name: str | None = None, *, keep_values: bool = False
 ) -> TrackedFrame:
@@ -413,5 +602,6 @@ def track_frame(
         table = tracker.source(name, tuple(frame.columns), trail.rows)
     table.keep = keep_values
     result = TrackedFrame(tracker, table, (named, trail))
+    PlanTracker.of(tracker).bring(frame, result)
     tracker.hold(result)
     return result

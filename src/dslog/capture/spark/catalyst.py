@@ -1,0 +1,210 @@
+"""Catalyst's trees from Python: what plans are made of, and how to make some of them.
+
+A plan as Spark analysed it is a tree of some forty kinds of node. Before it is looked at, common
+tables and subqueries are written as joins, by Spark's own rules; what each row and column of the
+rest comes from is in ``plan_rule``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from dslog.capture.spark.plan_reader import analysed, as_column, jvm_of, of_plan, scala_object
+
+_SUBQUERIES_TO_JOINS = (
+    "PullupCorrelatedPredicates",
+    "RewritePredicateSubquery",
+    "RewriteCorrelatedScalarSubquery",
+    "RewriteLateralSubquery",
+)
+
+
+def items(seq: Any) -> Iterator[Any]:
+    """Iterate over a sequence of Scala's."""
+    for place in range(seq.size()):
+        yield seq.apply(place)
+
+
+def kind_of(node: Any) -> str:
+    """Return the name of a node's class."""
+    return str(node.getClass().getSimpleName()).rstrip("$")
+
+
+def expr_id(named: Any) -> int:
+    """Return the id of an attribute or of what defines one."""
+    return int(named.exprId().id())
+
+
+def walk(expression: Any) -> Iterator[Any]:
+    """Yield an expression and everything below it."""
+    yield expression
+    for child in items(expression.children()):
+        yield from walk(child)
+
+
+def ids_in(text: str) -> list[int]:
+    """Read ids off attributes as Spark writes them, one after the other."""
+    return [int(part.rpartition("#")[2].rstrip("L")) for part in text.split("\0")] if text else []
+
+
+def output_ids(plan: Any) -> list[int]:
+    """Return the ids of a plan's columns, in one call to Java."""
+    return ids_in(plan.output().mkString("\0"))
+
+
+def references(expression: Any) -> list[int]:
+    """Return the ids of the attributes that an expression names."""
+    return ids_in(expression.references().toSeq().mkString("\0"))
+
+
+@dataclass(frozen=True)
+class Catalyst:
+    """Makes nodes and expressions in the session of a frame."""
+
+    frame: DataFrame
+
+    @cached_property
+    def _package(self) -> Any:
+        return jvm_of(self.frame).org.apache.spark.sql.catalyst
+
+    @cached_property
+    def expressions(self) -> Any:
+        """The package of expressions."""
+        return self._package.expressions
+
+    @cached_property
+    def logical(self) -> Any:
+        """The package of logical plans."""
+        return self._package.plans.logical
+
+    @cached_property
+    def _nothing(self) -> Any:
+        return scala_object(jvm_of(self.frame).scala, "None")
+
+    def seq(self, some: Sequence[Any]) -> Any:
+        """Return a sequence of Scala's."""
+        return jvm_of(self.frame).org.apache.spark.api.python.PythonUtils.toSeq(list(some))
+
+    def with_joins(self, plan: Any) -> Any:
+        """Write common tables and subqueries as joins, but for scalars from nowhere else."""
+        optimizer = self._package.optimizer
+        plan = optimizer.InlineCTE(True, False, False).apply(plan)
+        for name in _SUBQUERIES_TO_JOINS:
+            plan = scala_object(optimizer, name).apply(plan)
+        return plan
+
+    def alias(self, expression: Any, name: str, number: Any = None) -> Any:
+        """Name an expression, under an id that is new or given."""
+        expressions = self.expressions
+        number = number or scala_object(expressions, "NamedExpression").newExprId()
+        none = self.seq([])
+        return expressions.Alias(expression, name, number, none, self._nothing, none)
+
+    @cached_property
+    def no_id(self) -> Any:
+        """A row id that is missing."""
+        kind = scala_object(jvm_of(self.frame).org.apache.spark.sql.types, "LongType")
+        return scala_object(self.expressions, "Literal").create(None, kind)
+
+    def where_equal(self, column: Any, values: Any, place: int, then: Any) -> Any:
+        """Return an expression that is null where a column does not have one of some values."""
+        sql = jvm_of(self.frame).org.apache.spark.sql
+        data = sql.catalyst.util.GenericArrayData(values)  # stays in Java: Python has one integer
+        literal = scala_object(self.expressions, "Literal")
+        array = literal.create(data, sql.types.ArrayType(column.dataType(), True))
+        value = self.expressions.GetArrayItem(array, literal.apply(place), False)
+        same = self.expressions.EqualNullSafe(column, value)
+        return self.expressions.If(same, then, self.no_id)
+
+    def project(self, named: Sequence[Any], plan: Any) -> Any:
+        """Compute columns."""
+        return self.logical.Project(self.seq(named), plan)
+
+    def marked(self, plan: Any, mark: str) -> Any:
+        """Put a name on a plan that can be found again in plans made of it."""
+        alias = scala_object(self.logical, "SubqueryAlias").apply(mark, plan)
+        return self.project(list(items(plan.output())), alias)
+
+    def joined(self, left: Any, right: Any) -> Any:
+        """Give every row of a plan the one row of another, or nulls."""
+        join_type = scala_object(self._package.plans, "LeftOuter")
+        hint = scala_object(self.logical, "JoinHint").NONE()
+        return self.logical.Join(left, right, join_type, self._nothing, hint)
+
+    def aggregate(self, keys: Sequence[Any], made: Sequence[Any], plan: Any, hint: Any) -> Any:
+        """Group rows."""
+        return self.logical.Aggregate(self.seq(keys), self.seq(made), plan, hint)
+
+    def window(
+        self, made: Sequence[Any], parts: Sequence[Any], order: Sequence[Any], plan: Any, hint: Any
+    ) -> Any:
+        """Compute window functions."""
+        return self.logical.Window(self.seq(made), self.seq(parts), self.seq(order), plan, hint)
+
+    @cached_property
+    def hidden_output(self) -> Any:
+        """The tag of projections that a join on names makes."""
+        return scala_object(self.logical, "Project").hiddenOutputTag()
+
+    # frames of windows
+
+    def _object(self, name: str) -> Any:
+        return scala_object(self.expressions, name)
+
+    def _bounds(self, upper: str) -> Any:
+        first = self._object("UnboundedPreceding")
+        rows = self._object("RowFrame")
+        return self.expressions.SpecifiedWindowFrame(rows, first, self._object(upper))
+
+    @cached_property
+    def so_far(self) -> Any:
+        """The rows up to a row."""
+        return self._bounds("CurrentRow")
+
+    @cached_property
+    def whole(self) -> Any:
+        """All rows of a partition."""
+        return self._bounds("UnboundedFollowing")
+
+    def up_to(self, bounds: Any) -> Any:
+        """The rows from the first of the partition to the end of a frame."""
+        first = self._object("UnboundedPreceding")
+        return self.expressions.SpecifiedWindowFrame(bounds.frameType(), first, bounds.upper())
+
+    @cached_property
+    def _counting(self) -> Any:
+        counted = analysed(self.frame.agg(F.count(F.lit(1))))
+        return counted.aggregateExpressions().apply(0).child()
+
+    def counted(self, parts: Sequence[Any], order: Sequence[Any], bounds: Any, name: str) -> Any:
+        """Count the rows of a frame of a window."""
+        expressions = self.expressions
+        window = expressions.WindowSpecDefinition(self.seq(parts), self.seq(order), bounds)
+        return self.alias(expressions.WindowExpression(self._counting, window), name)
+
+    # back to frames
+
+    def frame_of(self, plan: Any) -> DataFrame:
+        """Return the frame of a plan."""
+        return of_plan(self.frame, plan)
+
+    def columns(self, plan: Any) -> Mapping[int, Any]:
+        """Return the attributes of a plan by their ids."""
+        return {expr_id(attribute): attribute for attribute in items(plan.output())}
+
+    def select(self, plan: Any, named: Mapping[str, Any]) -> DataFrame:
+        """Return a frame of some attributes of a plan, under these names."""
+        frame = self.frame_of(plan)
+        return frame.select(
+            *(as_column(frame, attribute).alias(name) for name, attribute in named.items())
+        )
+
+    def analysed(self, frame: DataFrame) -> Any:
+        """Return the analysed plan of a frame."""
+        return analysed(frame)

@@ -1,0 +1,652 @@
+"""What rows and columns of a plan come from, kind of node by kind of node.
+
+A plan is followed from its leaves up. Rows of tracked tables carry a hidden column of ids through
+every node that keeps, drops, joins or repeats rows; what merges rows (an aggregate, a window) is
+computed there, kept, and becomes a table of its own, whose rows carry ids again. A node without a
+rule is a table each of whose cells may come from all rows below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
+
+from pyspark.sql import DataFrame
+
+from dslog.capture.spark.catalyst import (
+    Catalyst,
+    expr_id,
+    items,
+    kind_of,
+    output_ids,
+    references,
+    walk,
+)
+from dslog.capture.spark.row_id import Id, fresh_column
+from dslog.capture.spark.source import fix_order
+from dslog.capture.spark.table_node import TableNode
+from dslog.errors import CaptureError
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table of the lineage graph whose rows ids name; ``plan`` gives it, ids in its last column."""
+
+    table: TableNode
+    one: Id
+    plan: Any
+
+
+Cell = tuple["int | Source", int]
+"""A column, in the row that a hidden column names, or, of a source, in all of its rows."""
+
+Cells = frozenset[Cell]
+NONE: Cells = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class PlanRows:
+    """A plan with hidden columns of ids.
+
+    ``ids`` holds these, with the tables that they name rows of; ``reads`` the cells that each column
+    reads, and ``decides`` those that decided that a row is there. Steady rows are the same each time
+    they are computed. ``equal`` are columns that a join found equal.
+    """
+
+    plan: Any
+    ids: Mapping[int, tuple[Source, Any]] = field(default_factory=dict)
+    reads: Mapping[int, Cells] = field(default_factory=dict)
+    decides: Cells = NONE
+    steady: bool = True
+    exact: bool = True
+    equal: tuple[tuple[int, int], ...] = ()
+
+    def read(self, columns: Iterable[int]) -> Cells:
+        """Return the cells that columns read."""
+        return frozenset().union(*(self.reads.get(column, NONE) for column in columns))
+
+    def everywhere(self, cells: Cells) -> Cells:
+        """Return the columns of cells, in all rows of their tables."""
+        return frozenset(
+            (self.ids[of][0] if isinstance(of, int) else of, column) for of, column in cells
+        )
+
+    @property
+    def hidden(self) -> list[Any]:
+        """The attributes of the ids."""
+        return [attribute for _, attribute in self.ids.values()]
+
+    @property
+    def tables(self) -> Cells:
+        """Every cell that rows could come from."""
+        return self.everywhere(frozenset().union(self.decides, *self.reads.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows that a kept row comes from: those that agree with it in columns of these names.
+
+    ``rows.plan`` gives these columns, and ids.
+    """
+
+    names: Sequence[str]
+    rows: PlanRows
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """Rows that were computed and kept: a table to be.
+
+    ``rows`` says what they come from, by ids that are kept beside them; ``groups`` what they come
+    from by their keys; ``runs`` by where they are in the order of a window.
+    """
+
+    op: str
+    kept: DataFrame
+    one: Id
+    outputs: Sequence[Any]
+    rows: PlanRows
+    groups: Sequence[Groups] = ()
+    windows: Sequence[WindowRuns] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class WindowRuns:
+    """The frames of a window: columns that say where rows are and how far their frames reach.
+
+    ``place`` counts rows within those that agree in ``parts``; ``reads`` are, for each frame, the
+    names of two columns, where it ends and how many rows it holds, and what is read in its rows.
+    """
+
+    place: str
+    parts: Sequence[str]
+    reads: Sequence[tuple[str, str, Mapping[int, Cells]]]
+
+
+class Known(Protocol):
+    """The tracked tables that plans are made of."""
+
+    def table_of(self, node: Any, kind: str) -> Source | None:
+        """Return the table that a node is, if it is one."""
+
+
+class PlanRule:
+    """Follows plans; ``known`` are tracked tables, ``make`` records what is computed as tables."""
+
+    def __init__(
+        self,
+        catalyst: Catalyst,
+        known: Known,
+        make: Callable[[Made], TableNode],
+    ) -> None:
+        self.catalyst = catalyst
+        self._known = known
+        self._make = make
+        self._subqueries: dict[int, Cells] = {}
+
+    def follow(self, node: Any) -> PlanRows:
+        """Return a plan with ids for a plan."""
+        kind = kind_of(node)
+        found = self._known.table_of(node, kind)
+        if found is not None:
+            return self._tracked(node, found)
+        rule = self._rules.get(kind)
+        if rule is not None:
+            return rule(self, node)
+        if kind in _SAME:
+            return self._same(node)
+        return self._opaque(node)
+
+    # leaves
+
+    def _tracked(self, node: Any, source: Source) -> PlanRows:
+        """A tracked table: its own rows, under the ids that the plan has for its columns."""
+        *visible, hidden = items(source.plan.output())
+        outside = list(items(node.output()))
+        if len(outside) != len(visible):
+            raise CaptureError(
+                f"{source.table.node.name!r} was tracked without {outside[-1].name()}: select what "
+                f"you need of the files before tracking"
+            )
+        named = [
+            self.catalyst.alias(old, str(new.name()), new.exprId())
+            for old, new in zip(visible, outside, strict=True)
+        ]
+        named.append(self.catalyst.alias(hidden, fresh_column()))
+        return self._numbered(self.catalyst.project(named, source.plan), source)
+
+    def _numbered(self, plan: Any, source: Source) -> PlanRows:
+        """Rows with one id, the last column."""
+        *outputs, last = items(plan.output())
+        number = expr_id(last)
+        reads = {expr_id(a): frozenset({(number, c)}) for c, a in enumerate(outputs)}
+        return PlanRows(plan, {number: (source, last)}, reads)
+
+    # rows stay what they are
+
+    def _same(self, node: Any) -> PlanRows:
+        child = self.follow(node.child())
+        if kind_of(node) in _NAMES:
+            return child
+        plan = node.withNewChildren(self.catalyst.seq([child.plan]))
+        if kind_of(node) in _CHOOSING:  # rows that are left out might have been in
+            decides = child.decides | child.everywhere(child.decides)
+            return replace(child, plan=plan, decides=decides, steady=False)
+        return replace(child, plan=plan)
+
+    def _sort(self, node: Any) -> PlanRows:
+        child = self._with_subqueries(self.follow(node.child()), items(node.order()))
+        read = self._read(child, items(node.order()))
+        plan = node.withNewChildren(self.catalyst.seq([child.plan]))
+        return replace(child, plan=plan, decides=child.decides | read)
+
+    def _filter(self, node: Any) -> PlanRows:
+        child = self._with_subqueries(self.follow(node.child()), [node.condition()])
+        read = self._read(child, [node.condition()])
+        plan = node.withNewChildren(self.catalyst.seq([child.plan]))
+        steady = child.steady and bool(node.condition().deterministic())
+        return replace(child, plan=plan, decides=child.decides | read, steady=steady)
+
+    def _project(self, node: Any) -> PlanRows:
+        named = list(items(node.projectList()))
+        if kind_of(node.child()) == "Aggregate" and _pivots(node.child()):
+            return self._pivot(node, node.child())
+        child = self._with_subqueries(self.follow(node.child()), named)
+        reads = {expr_id(one): self._read(child, [one]) for one in named}
+        tag = self.catalyst.hidden_output
+        if child.equal and node.getTagValue(tag).isDefined():
+            for left, right in child.equal:  # a join on names: the column is that of both sides
+                both = child.read((left, right))
+                for one in named:
+                    if {left, right} & set(references(one)):
+                        reads[expr_id(one)] |= both
+        plan = self.catalyst.project([*named, *child.hidden], child.plan)
+        steady = child.steady and all(bool(one.deterministic()) for one in named)
+        return replace(child, plan=plan, reads=reads, steady=steady, equal=())
+
+    def _generate(self, node: Any) -> PlanRows:
+        child = self.follow(node.child())
+        read = self._read(child, [node.generator()])
+        plan = node.withNewChildren(self.catalyst.seq([child.plan]))
+        made = {expr_id(one): read for one in items(node.generatorOutput())}
+        return replace(
+            child, plan=plan, reads={**child.reads, **made}, decides=child.decides | read
+        )
+
+    # several inputs
+
+    def _join(self, node: Any) -> PlanRows:
+        condition = node.condition()
+        conditions = [condition.get()] if condition.isDefined() else []
+        left, right = self.follow(node.left()), self.follow(node.right())
+        left = self._with_subqueries(left, conditions)
+        plan = node.withNewChildren(self.catalyst.seq([left.plan, right.plan]))
+        kind = str(node.joinType().toString())
+        both = replace(
+            left,
+            plan=plan,
+            ids={**left.ids, **right.ids},
+            reads={**left.reads, **right.reads},
+            steady=left.steady and right.steady,
+            exact=left.exact and right.exact,
+            equal=tuple(pair for c in conditions for pair in _equal(c)),
+        )
+        read = self._read(both, conditions)
+        of_left = frozenset(cell for cell in read if cell not in right.read(right.reads))
+        of_right = right.everywhere(right.decides | (read - of_left))
+        if kind in ("LeftSemi", "LeftAnti") or kind.startswith("ExistenceJoin"):
+            reads, decides = left.reads, left.decides | of_left | of_right
+            if kind.startswith("ExistenceJoin"):
+                reads = {**reads, expr_id(node.joinType().exists()): of_left | of_right}
+                decides = left.decides
+            return replace(both, ids=left.ids, reads=reads, decides=decides, equal=())
+        decides = left.decides | right.decides | read
+        if kind in ("LeftOuter", "LeftSingle", "FullOuter"):
+            decides |= of_right
+        if kind in ("RightOuter", "FullOuter"):
+            decides |= left.everywhere(left.decides | of_left)
+        return replace(both, decides=decides)
+
+    def _union(self, node: Any) -> PlanRows:
+        children = [self.follow(child) for child in items(node.children())]
+        names = {number: fresh_column() for child in children for number in child.ids}
+        sides = []
+        for child, old in zip(children, items(node.children()), strict=True):
+            columns = self.catalyst.columns(child.plan)
+            hidden = [
+                self.catalyst.alias(columns.get(number, self.catalyst.no_id), name)
+                for number, name in names.items()
+            ]
+            visible = [columns[expr_id(one)] for one in items(old.output())]
+            sides.append(self.catalyst.project([*visible, *hidden], child.plan))
+        plan = node.withNewChildren(self.catalyst.seq(sides))
+        outputs = list(items(plan.output()))
+        width = len(outputs) - len(names)
+        renamed: dict[int | Source, int] = {
+            old: expr_id(new) for old, new in zip(names, outputs[width:], strict=True)
+        }
+        ids = {
+            renamed[old]: (child.ids[old][0], new)
+            for old, new in zip(names, outputs[width:], strict=True)
+            for child in children
+            if old in child.ids
+        }
+
+        def moved(cells: Cells) -> Cells:
+            return frozenset((renamed.get(of, of), column) for of, column in cells)
+
+        reads: dict[int, Cells] = {expr_id(one): NONE for one in outputs[:width]}
+        for child, old in zip(children, items(node.children()), strict=True):
+            for new, number in zip(outputs[:width], output_ids(old), strict=True):
+                reads[expr_id(new)] |= moved(child.reads.get(number, NONE))
+        return PlanRows(
+            plan,
+            ids,
+            reads,
+            moved(frozenset().union(*(child.decides for child in children))),
+            all(child.steady for child in children),
+            all(child.exact for child in children),
+        )
+
+    def _expand(self, node: Any) -> PlanRows:
+        """Grouping sets: every set of rows has ids of its own, for its columns read their own."""
+        child = self.follow(node.child())
+        projections = [list(items(one)) for one in items(node.projections())]
+        if not child.ids:
+            return self._over(node, child)
+        hidden = list(child.ids)
+        lists = []
+        for place, expressions in enumerate(projections):
+            ids = [
+                child.ids[number][1] if set_ == place else self.catalyst.no_id
+                for set_ in range(len(projections))
+                for number in hidden
+            ]
+            lists.append(self.catalyst.seq([*expressions, *ids]))
+        made = [
+            self.catalyst.alias(self.catalyst.no_id, fresh_column()).toAttribute()
+            for _ in projections
+            for _ in hidden
+        ]
+        plan = self.catalyst.logical.Expand(
+            self.catalyst.seq(lists),
+            self.catalyst.seq([*items(node.output()), *made]),
+            child.plan,
+        )
+        new_ids = {
+            (place, number): made[place * len(hidden) + at]
+            for place in range(len(projections))
+            for at, number in enumerate(hidden)
+        }
+
+        def moved(cells: Cells, place: int) -> Cells:
+            return frozenset(
+                (expr_id(new_ids[place, of]) if isinstance(of, int) else of, column)
+                for of, column in cells
+            )
+
+        reads: dict[int, Cells] = {}
+        for column, output in enumerate(items(node.output())):
+            reads[expr_id(output)] = frozenset().union(
+                *(
+                    moved(self._read(child, [expressions[column]]), place)
+                    for place, expressions in enumerate(projections)
+                )
+            )
+        decides = frozenset().union(
+            *(moved(child.decides, place) for place in range(len(projections)))
+        )
+        ids = {
+            expr_id(attribute): (child.ids[number][0], attribute)
+            for (_, number), attribute in new_ids.items()
+        }
+        return replace(child, plan=plan, ids=ids, reads=reads, decides=decides, equal=())
+
+    # rows become one
+
+    def _aggregate(self, node: Any) -> PlanRows:
+        keys = list(items(node.groupingExpressions()))
+        made = list(items(node.aggregateExpressions()))
+        child = self._with_subqueries(self.follow(node.child()), [*keys, *made])
+        child = self._once(child, node.child(), keys)
+        key_read = self._read(child, keys)
+        counted = key_read if keys else child.read(output_ids(node.child()))
+        reads = {}
+        for one in made:
+            counts = any(kind_of(e) == "AggregateExpression" for e in walk(one))
+            reads[expr_id(one)] = self._read(child, [one]) or (counted if counts else NONE)
+        names, extra = self._named(keys)
+        plan = self.catalyst.aggregate(keys, [*made, *extra], child.plan, node.hint())
+        groups = replace(child, reads=reads, decides=child.decides | key_read)
+        return self._grouped("aggregate", plan, items(node.output()), names, [(groups, extra)])
+
+    def _pivot(self, node: Any, groups: Any) -> PlanRows:
+        """Cells of a pivot come from rows with their value: these have ids of their own for each."""
+        keys = list(items(groups.groupingExpressions()))
+        pivots = _pivots(groups)
+        child = self._once(self.follow(groups.child()), groups.child(), keys)
+        first = next(iter(pivots.values()))
+        column, values = first.pivotColumn(), first.pivotColumnValues()
+        copies: list[dict[int | Source, Any]] = []
+        for place in range(values.size()):
+            copies.append({})
+            for of, (_, attribute) in child.ids.items():
+                number = self.catalyst.where_equal(column, values, place, attribute)
+                copies[-1][of] = self.catalyst.alias(number, fresh_column())
+        names, extra = self._named(keys)
+        made = [copy[of] for copy in copies for of in child.ids]
+        inner = self.catalyst.project([*items(child.plan.output()), *made], child.plan)
+        ids = dict(child.ids)
+        for copy in copies:
+            ids |= {expr_id(e): (child.ids[of][0], e.toAttribute()) for of, e in copy.items()}
+        aggregates = [*items(groups.aggregateExpressions()), *extra]
+        plan = self.catalyst.aggregate(keys, aggregates, inner, groups.hint())
+        keyed = self.catalyst.columns(plan)
+        named = list(items(node.projectList()))
+        hidden = [attribute for attribute in keyed.values() if str(attribute.name()) in names]
+        plan = self.catalyst.project([*named, *hidden], plan)
+        reads = {}
+        for one in named:
+            cells = child.read(n for n in references(one) if n not in pivots)
+            for item in walk(one):
+                if kind_of(item) == "GetArrayItem":
+                    pivot = pivots[expr_id(item.child())]
+                    copy = copies[int(item.ordinal().value())]
+                    read = self._read(child, [pivot.valueColumn(), pivot.pivotColumn()])
+                    cells |= frozenset((expr_id(copy[of]), c) if of in copy else (of, c) for of, c in read)
+            reads[expr_id(one)] = cells
+        decides = child.decides | self._read(child, [*keys, column])
+        side = replace(child, plan=inner, ids=ids, reads=reads, decides=decides)
+        return self._grouped("pivot", plan, items(node.output()), names, [(side, extra)])
+
+    def _grouped(
+        self,
+        op: str,
+        plan: Any,
+        outputs: Iterable[Any],
+        names: Sequence[str],
+        sides: Sequence[tuple[PlanRows, Sequence[Any]]],
+        rows: PlanRows | None = None,
+    ) -> PlanRows:
+        """Compute rows that come from all rows of the sides that agree with them in keys."""
+        groups = []
+        for side, keys in sides:
+            decides = side.decides | side.everywhere(side.decides)  # any row might have been in it
+            slim = self.catalyst.project([*keys, *side.hidden], side.plan)
+            groups.append(Groups(names, replace(side, plan=slim, decides=decides)))
+        return self._table(op, plan, outputs, rows or PlanRows(plan), groups)
+
+    def _named(self, keys: Iterable[Any]) -> tuple[list[str], list[Any]]:
+        """Give keys names that nothing else has."""
+        found = [(fresh_column("key"), key) for key in keys]
+        return [name for name, _ in found], [self.catalyst.alias(key, name) for name, key in found]
+
+    def _set(self, node: Any) -> PlanRows:
+        """DISTINCT, INTERSECT and EXCEPT: a row comes from all equal ones."""
+        kind = kind_of(node)
+        outputs = list(items(node.output()))
+        names = [fresh_column("key") for _ in outputs]
+        sides, plain = [], []
+        for child in items(node.children()):
+            rows = self._once(self.follow(child), child, [])
+            columns = self.catalyst.columns(rows.plan)
+            visible = [columns[number] for number in output_ids(child)]
+            plain.append(self.catalyst.project(visible, rows.plan))
+            keys = [self.catalyst.alias(v, n) for v, n in zip(visible, names, strict=True)]
+            own = [rows.reads.get(expr_id(v), NONE) for v in visible]
+            reads = {expr_id(o): cells for o, cells in zip(outputs, own, strict=True)}
+            decides = rows.decides.union(*own)
+            sides.append((replace(rows, reads=reads, decides=decides), keys))
+        if kind == "Except":
+            (left, keys), (right, _) = sides
+            against = left.decides | right.everywhere(right.decides)
+            sides = [(replace(left, decides=against), keys)]
+        plan = node.withNewChildren(self.catalyst.seq(plain))
+        made = self.catalyst.columns(plan)
+        keys = [self.catalyst.alias(made[expr_id(o)], n) for o, n in zip(outputs, names, strict=True)]
+        plan = self.catalyst.project([*items(plan.output()), *keys], plan)
+        return self._grouped(kind.lower(), plan, outputs, names, sides)
+
+    def _deduplicate(self, node: Any) -> PlanRows:
+        """Keys are from all rows that agree in them, other columns from the row that is kept."""
+        child = self._once(self.follow(node.child()), node.child(), [])
+        keys = list(items(node.keys()))
+        names, extra = self._named(keys)
+        plan = node.withNewChildren(self.catalyst.seq([child.plan]))
+        plan = self.catalyst.project([*items(plan.output()), *extra], plan)
+        agreeing = {expr_id(key): child.read([expr_id(key)]) for key in keys}
+        others = {number: c for number, c in child.reads.items() if number not in agreeing}
+        decides = child.decides.union(*agreeing.values())
+        side = replace(child, reads=agreeing, decides=decides)
+        rows = replace(child, reads=others, decides=decides)
+        return self._grouped("distinct", plan, items(node.output()), names, [(side, extra)], rows)
+
+    def _table(
+        self,
+        op: str,
+        plan: Any,
+        outputs: Iterable[Any],
+        rows: PlanRows,
+        groups: Sequence[Groups] = (),
+        windows: Sequence[WindowRuns] = (),
+    ) -> PlanRows:
+        """Compute a plan, keep what it gives, and go on with it as a table."""
+        outputs = list(outputs)
+        kept, one = fix_order(self.catalyst.frame_of(plan))
+        plan = self.catalyst.analysed(kept)
+        columns = self.catalyst.columns(plan)
+        numbers = next(a for a in columns.values() if str(a.name()) == one.column)
+        plan = self.catalyst.project([*(columns[expr_id(o)] for o in outputs), numbers], plan)
+        table = self._make(Made(op, kept, one, outputs, rows, groups, windows))
+        return self._numbered(plan, Source(table, one, plan))
+
+    def _once(self, rows: PlanRows, node: Any, expressions: Sequence[Any]) -> PlanRows:
+        """Have rows that two jobs read computed once, unless they are the same each time."""
+        steady = rows.steady and all(bool(one.deterministic()) for one in expressions)
+        if steady or not rows.ids:
+            return rows
+        return self._table("rows", rows.plan, items(node.output()), rows)
+
+    def _window(self, node: Any) -> PlanRows:
+        """Window functions read the rows of their frames; of an order or partition, by its rows."""
+        child = self.follow(node.child())
+        parts, order = list(items(node.partitionSpec())), list(items(node.orderSpec()))
+        made = list(items(node.windowExpressions()))
+        if not child.ids:
+            return self._over(node, child)
+        place = fresh_column("place")
+        extra = [self.catalyst.counted(parts, order, self.catalyst.so_far, place)]
+        names, keys = self._named(parts)
+        frames: dict[str, tuple[str, str, dict[int, Cells]]] = {}
+        exact = True
+        for one in made:
+            window = one.child()
+            function = window.windowFunction()
+            bounds = window.windowSpec().frameSpecification()
+            kind = kind_of(function)
+            if kind in _WHOLE or _skips_nulls(function):
+                bounds = self.catalyst.whole
+                exact = exact and kind in _WHOLE
+            text = str(bounds.toString())
+            if text not in frames:
+                end, size = fresh_column("end"), fresh_column("size")
+                extra.append(self.catalyst.counted(parts, order, self.catalyst.up_to(bounds), end))
+                extra.append(self.catalyst.counted(parts, order, bounds, size))
+                frames[text] = end, size, {}
+            some = ([function], order, parts)
+            read = next((r for e in some if (r := self._read(child, e))), NONE)
+            frames[text][2][expr_id(one)] = read or child.read(output_ids(node.child()))
+        plan = self.catalyst.window([*made, *extra], parts, order, child.plan, node.hint())
+        plan = self.catalyst.project([*items(plan.output()), *keys], plan)
+        read = self._read(child, [*parts, *order])
+        decides = child.decides | child.everywhere(read | child.decides)
+        rows = replace(child, exact=child.exact and exact, decides=decides)
+        runs = WindowRuns(place, names, list(frames.values()))
+        return self._table("window", plan, items(node.output()), rows, windows=[runs])
+
+    # no rule
+
+    def _opaque(self, node: Any) -> PlanRows:
+        children = [self.follow(child) for child in items(node.children())]
+        cells = frozenset().union(*(child.tables for child in children))
+        reads = dict.fromkeys(output_ids(node), cells)
+        return PlanRows(node, {}, reads, cells, steady=False, exact=not cells)
+
+    def _over(self, node: Any, child: PlanRows) -> PlanRows:
+        """A node over rows of no tracked table, whose cells may come from all of some."""
+        reads = dict.fromkeys(output_ids(node), child.tables)
+        plan = node.withNewChildren(self.catalyst.seq([child.plan]))
+        return replace(child, plan=plan, reads=reads, equal=())
+
+    # expressions
+
+    def _read(self, rows: PlanRows, expressions: Iterable[Any]) -> Cells:
+        """Return the cells that expressions read, subqueries included."""
+        found: Cells = NONE
+        for expression in expressions:
+            found |= rows.read(references(expression))
+            if self._subqueries:
+                for one in walk(expression):
+                    if kind_of(one) == "ScalarSubquery":
+                        found |= self._subqueries.get(expr_id(one), NONE)
+        return found
+
+    def _with_subqueries(self, rows: PlanRows, expressions: Iterable[Any]) -> PlanRows:
+        """Give rows the ids of what subqueries that give one value read."""
+        for expression in expressions:
+            for one in walk(expression) if "subquery" in str(expression.toString()) else ():
+                if kind_of(one) == "ScalarSubquery" and expr_id(one) not in self._subqueries:
+                    rows = self._with_subquery(rows, one)
+        return rows
+
+    def _with_subquery(self, rows: PlanRows, subquery: Any) -> PlanRows:
+        found = self.follow(subquery.plan())
+        most = subquery.plan().maxRows()
+        cells = found.read(output_ids(subquery.plan())) | found.decides
+        if not found.ids or not most.isDefined() or int(most.get()) > 1:
+            self._subqueries[expr_id(subquery)] = found.everywhere(cells)
+            return replace(rows, exact=rows.exact and not cells)
+        self._subqueries[expr_id(subquery)] = cells
+        right = self.catalyst.project(found.hidden, found.plan)
+        return replace(
+            rows,
+            plan=self.catalyst.joined(rows.plan, right),
+            ids={**rows.ids, **found.ids},
+            steady=rows.steady and found.steady,
+            exact=rows.exact and found.exact,
+        )
+
+    _rules: ClassVar[dict[str, Callable[[PlanRule, Any], PlanRows]]] = {
+        "Project": _project,
+        "Filter": _filter,
+        "Sort": _sort,
+        "Generate": _generate,
+        "Join": _join,
+        "Union": _union,
+        "Expand": _expand,
+        "Aggregate": _aggregate,
+        "Distinct": _set,
+        "Intersect": _set,
+        "Except": _set,
+        "Deduplicate": _deduplicate,
+        "Window": _window,
+    }
+
+
+_NAMES = {"SubqueryAlias", "View"}
+_CHOOSING = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"}
+_SAME = {
+    *_NAMES, *_CHOOSING, "Repartition", "RepartitionByExpression", "RebalancePartitions",
+    "ResolvedHint", "UnresolvedHint", "CollectMetrics", "EventTimeWatermark",
+}  # fmt: skip
+"""Nodes that leave rows and columns as they are, or some rows out."""
+
+_WHOLE = {"NTile", "PercentRank", "CumeDist"}
+"""Window functions that read the size of the partition."""
+
+
+def _pivots(groups: Any) -> dict[int, Any]:
+    """Return the aggregates of a grouping that put values in the places of a pivot, by their ids."""
+    found = {}
+    for one in items(groups.aggregateExpressions()):
+        if "pivotfirst" in str(one.toString()):
+            found |= {expr_id(one): e for e in walk(one) if kind_of(e) == "PivotFirst"}
+    return found
+
+
+def _skips_nulls(function: Any) -> bool:
+    return kind_of(function) in ("Lag", "Lead", "NthValue") and bool(function.ignoreNulls())
+
+
+def _equal(condition: Any) -> list[tuple[int, int]]:
+    """Return the pairs of columns, of one name, that a condition says are equal."""
+    kind = kind_of(condition)
+    if kind == "And":
+        return _equal(condition.left()) + _equal(condition.right())
+    if kind not in ("EqualTo", "EqualNullSafe"):
+        return []
+    left, right = condition.left(), condition.right()
+    named = kind_of(left) == kind_of(right) == "AttributeReference"
+    if not named or str(left.name()).lower() != str(right.name()).lower():
+        return []
+    return [(expr_id(left), expr_id(right))]

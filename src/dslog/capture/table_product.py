@@ -62,7 +62,7 @@ class RowMap:
         return cls(Table.of_rows(1, 1, rows), forward=True)
 
     def turned(self) -> RowMap:
-        """Return a map of rows in order, or of all rows, with the other side as the absolute one."""
+        """Return a map of rows in order, or of all, with the other side as the absolute one."""
         table = self.table
         if not isinstance(table, Table) or table.levels:
             raise AssertionError("only rows in order can be turned")

@@ -18,7 +18,7 @@ from dslog.query.execute import Load
 from dslog.query.graph import Walk, components, plan_reach
 from dslog.query.plan import Direction, Edge
 from dslog.store.arguments import call_text
-from dslog.store.catalog import ArrayInfo, Catalog, LineageInfo, Operation, find_array
+from dslog.store.catalog import Catalog, LineageInfo, Operation, find_array
 from dslog.types import Shape
 
 _GIVEN = "lineage"

@@ -106,6 +106,11 @@ class Catalyst:
         none = self.seq([])
         return expressions.Alias(expression, name, number, none, self._nothing, none)
 
+    @property
+    def counter(self) -> Any:
+        """What numbers the rows of each partition."""
+        return self.expressions.MonotonicallyIncreasingID()
+
     @cached_property
     def no_id(self) -> Any:
         """A row id that is missing."""

@@ -26,15 +26,19 @@ from dslog.capture.spark.catalyst import (
 from dslog.capture.spark.row_id import Id, fresh_column
 from dslog.capture.spark.source import fix_order
 from dslog.capture.spark.table_node import TableNode
-from dslog.errors import CaptureError
+
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table of the lineage graph whose rows ids name; ``plan`` gives it, ids in its last column."""
+    """A table of the graph whose rows ids name; ``plan`` gives it, ids in its last column.
+
+    ``counted`` says that ids are what Spark counts in each partition, over the same rows always.
+    """
 
     table: TableNode
     one: Id
     plan: Any
+    counted: bool = False
 
 
 Cell = tuple["int | Source", int]
@@ -48,9 +52,9 @@ NONE: Cells = frozenset()
 class PlanRows:
     """A plan with hidden columns of ids.
 
-    ``ids`` holds these, with the tables that they name rows of; ``reads`` the cells that each column
-    reads, and ``decides`` those that decided that a row is there. Steady rows are the same each time
-    they are computed. ``equal`` are columns that a join found equal.
+    ``ids`` holds these, with the tables that they name rows of; ``reads`` the cells that each
+    column reads, and ``decides`` those that decided that a row is there. Steady rows are the same
+    each time they are computed. ``equal`` are columns that a join found equal.
     """
 
     plan: Any
@@ -161,25 +165,28 @@ class PlanRule:
 
     def _tracked(self, node: Any, source: Source) -> PlanRows:
         """A tracked table: its own rows, under the ids that the plan has for its columns."""
-        *visible, hidden = items(source.plan.output())
         outside = list(items(node.output()))
-        if len(outside) != len(visible):
-            raise CaptureError(
-                f"{source.table.node.name!r} was tracked without {outside[-1].name()}: select what "
-                f"you need of the files before tracking"
-            )
+        if source.counted:
+            number = self.catalyst.alias(self.catalyst.counter, fresh_column())
+            return self._numbered(self.catalyst.project([*outside, number], node), source)
+        if kind_of(node) == "SubqueryAlias":  # marked: a projection that leaves out the ids
+            rows = node.child().child()
+            ids = [a for a in items(rows.output()) if str(a.name()) == source.one.column]
+            return self._numbered(self.catalyst.project([*outside, *ids], rows), source)
+        *visible, ids = items(source.plan.output())
         named = [
             self.catalyst.alias(old, str(new.name()), new.exprId())
             for old, new in zip(visible, outside, strict=True)
         ]
-        named.append(self.catalyst.alias(hidden, fresh_column()))
+        named.append(self.catalyst.alias(ids, fresh_column()))
         return self._numbered(self.catalyst.project(named, source.plan), source)
 
     def _numbered(self, plan: Any, source: Source) -> PlanRows:
         """Rows with one id, the last column."""
         *outputs, last = items(plan.output())
         number = expr_id(last)
-        reads = {expr_id(a): frozenset({(number, c)}) for c, a in enumerate(outputs)}
+        some = outputs[: len(source.table.columns)]
+        reads = {expr_id(a): frozenset({(number, c)}) for c, a in enumerate(some)}
         return PlanRows(plan, {number: (source, last)}, reads)
 
     # rows stay what they are
@@ -317,12 +324,12 @@ class PlanRule:
         hidden = list(child.ids)
         lists = []
         for place, expressions in enumerate(projections):
-            ids = [
+            own = [
                 child.ids[number][1] if set_ == place else self.catalyst.no_id
                 for set_ in range(len(projections))
                 for number in hidden
             ]
-            lists.append(self.catalyst.seq([*expressions, *ids]))
+            lists.append(self.catalyst.seq([*expressions, *own]))
         made = [
             self.catalyst.alias(self.catalyst.no_id, fresh_column()).toAttribute()
             for _ in projections
@@ -381,13 +388,13 @@ class PlanRule:
         return self._grouped("aggregate", plan, items(node.output()), names, [(groups, extra)])
 
     def _pivot(self, node: Any, groups: Any) -> PlanRows:
-        """Cells of a pivot come from rows with their value: these have ids of their own for each."""
+        """Cells of a pivot come from rows with their value, which have ids of their own for it."""
         keys = list(items(groups.groupingExpressions()))
         pivots = _pivots(groups)
         child = self._once(self.follow(groups.child()), groups.child(), keys)
         first = next(iter(pivots.values()))
         column, values = first.pivotColumn(), first.pivotColumnValues()
-        copies: list[dict[int | Source, Any]] = []
+        copies: list[dict[int, Any]] = []
         for place in range(values.size()):
             copies.append({})
             for of, (_, attribute) in child.ids.items():
@@ -413,7 +420,9 @@ class PlanRule:
                     pivot = pivots[expr_id(item.child())]
                     copy = copies[int(item.ordinal().value())]
                     read = self._read(child, [pivot.valueColumn(), pivot.pivotColumn()])
-                    cells |= frozenset((expr_id(copy[of]), c) if of in copy else (of, c) for of, c in read)
+                    cells |= frozenset(
+                        (expr_id(copy[of]) if isinstance(of, int) else of, c) for of, c in read
+                    )
             reads[expr_id(one)] = cells
         decides = child.decides | self._read(child, [*keys, column])
         side = replace(child, plan=inner, ids=ids, reads=reads, decides=decides)
@@ -463,7 +472,9 @@ class PlanRule:
             sides = [(replace(left, decides=against), keys)]
         plan = node.withNewChildren(self.catalyst.seq(plain))
         made = self.catalyst.columns(plan)
-        keys = [self.catalyst.alias(made[expr_id(o)], n) for o, n in zip(outputs, names, strict=True)]
+        keys = [
+            self.catalyst.alias(made[expr_id(o)], n) for o, n in zip(outputs, names, strict=True)
+        ]
         plan = self.catalyst.project([*items(plan.output()), *keys], plan)
         return self._grouped(kind.lower(), plan, outputs, names, sides)
 
@@ -552,6 +563,19 @@ class PlanRule:
         reads = dict.fromkeys(output_ids(node), cells)
         return PlanRows(node, {}, reads, cells, steady=False, exact=not cells)
 
+    def superset(self, plan: Any) -> PlanRows:
+        """Say of a whole plan that all cells may come from all of the tables in it."""
+        waiting, cells = [plan, *items(plan.subqueriesAll())], set()
+        while waiting:
+            node = waiting.pop()
+            found = self._known.table_of(node, kind_of(node))
+            if found is not None:
+                cells |= {(found, column) for column in range(len(found.table.columns))}
+            else:
+                waiting += items(node.children())
+        reads = dict.fromkeys(output_ids(plan), frozenset(cells))
+        return PlanRows(plan, {}, reads, frozenset(cells), steady=False, exact=not cells)
+
     def _over(self, node: Any, child: PlanRows) -> PlanRows:
         """A node over rows of no tracked table, whose cells may come from all of some."""
         reads = dict.fromkeys(output_ids(node), child.tables)
@@ -626,8 +650,8 @@ _WHOLE = {"NTile", "PercentRank", "CumeDist"}
 
 
 def _pivots(groups: Any) -> dict[int, Any]:
-    """Return the aggregates of a grouping that put values in the places of a pivot, by their ids."""
-    found = {}
+    """Return the aggregates that put values in the places of a pivot, by their ids."""
+    found: dict[int, Any] = {}
     for one in items(groups.aggregateExpressions()):
         if "pivotfirst" in str(one.toString()):
             found |= {expr_id(one): e for e in walk(one) if kind_of(e) == "PivotFirst"}

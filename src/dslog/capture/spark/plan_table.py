@@ -11,6 +11,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -22,10 +25,10 @@ from dslog.capture.spark.plan_reader import analysed, as_column
 from dslog.capture.spark.plan_rule import (
     Cell,
     Groups,
+    Known,
     Made,
     PlanRows,
     PlanRule,
-    Known,
     Source,
     WindowRuns,
 )
@@ -35,11 +38,12 @@ from dslog.capture.spark.source import fix_order
 from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
 from dslog.capture.table_product import Pairs, RowMap, RowTerms
 from dslog.compress.provrc import provrc
+from dslog.spark.job import reason
 from dslog.spark.relation_job import Options, compress_frame
 
 
-def positions(column: str, numbering: Numbering) -> Column:
-    """Turn ids into positions."""
+def position(column: str, numbering: Numbering) -> Column:
+    """Turn ids into positions, in a column."""
     ids = F.col(column)
     if len(numbering.counts) <= 1:
         return ids
@@ -98,22 +102,34 @@ class PlanTables:
         places: Mapping[int, int],
         turned: Container[Node],
     ) -> Iterator[Input]:
-        """Read off what rows come from: ``ids`` has their own ids and, by its number, each other."""
+        """Read off what rows come from: ``ids`` has their own ids and, by number, the others."""
         columns: dict[int | Source, set[tuple[int, int]]] = {}
         for out, cells in before.reads.items():
             for of, column in cells if out in places else ():
                 columns.setdefault(of, set()).add((places[out], column))
+        named = [of for of in columns if not isinstance(of, Source)]
+        few = self._few(ids.select(OUT, *(f"i{of}" for of in named))) if named else None
         for of, pairs in columns.items():
             source = of if isinstance(of, Source) else before.ids[of][0]
             link = fresh_column("link")
             if isinstance(of, Source):
                 rows.maps[link] = RowMap.everything(one.numbering.total, source.one.numbering.total)
             else:
-                some = ids.select(OUT, F.col(f"i{of}").alias(IN))
-                forward = source.table.node in turned
-                rows.maps[link] = self._relate(some, one, source.one, forward=forward)
+                some = few if few is not None else ids
+                rows.maps[link] = self._relate(
+                    some.select([OUT, f"i{of}"]),
+                    one.numbering,
+                    source.one.numbering,
+                    forward=source.table.node in turned,
+                )
             exact = before.exact and not isinstance(of, Source)
             yield Input(source.table, ((link, frozenset(pairs)),), exact=exact)
+
+    def _few(self, ids: DataFrame) -> pa.Table | None:
+        """Bring ids here if they are few."""
+        few = FrameCost.current().small_rows
+        found = ids.limit(few + 1).toArrow()
+        return found if found.num_rows <= few else None
 
     def _by_keys(self, made: Made, groups: Groups) -> DataFrame:
         """Give rows, which have ids, the number of the kept row that agrees with them."""
@@ -167,9 +183,7 @@ class PlanTables:
             parts.append((link, frozenset(pairs)))
         return Input(ordered, tuple(parts), exact=made.rows.exact)
 
-    def _ordered(
-        self, made: Made, lines: DataFrame, line: Id, cells: Sequence[Cell]
-    ) -> TableNode:
+    def _ordered(self, made: Made, lines: DataFrame, line: Id, cells: Sequence[Cell]) -> TableNode:
         """The cells that a window reads, by rows in its order."""
         rows = RowSet(line.numbering.total)
         sources = [of if isinstance(of, Source) else made.rows.ids[of][0] for of, _ in cells]
@@ -183,35 +197,42 @@ class PlanTables:
         inputs = tuple(self._linked(ids, before, line, rows, same, ()))
         return self.tracker.table(self.base, tuple(columns), rows, Origin("window", {}, inputs))
 
-    def _relate(self, pairs: DataFrame, out: Id, in_: Id, *, forward: bool) -> RowMap | RowTerms:
-        """Compress pairs of ids as pairs of rows."""
-        sides = [(OUT, out.numbering), (IN, in_.numbering)]
+    def _relate(
+        self, pairs: pa.Table | DataFrame, out: Numbering, in_: Numbering, *, forward: bool
+    ) -> RowMap | RowTerms:
+        """Compress pairs of ids, some of them null, as pairs of rows."""
+        if isinstance(pairs, pa.Table):
+            columns = [column.to_numpy() for column in pairs.drop_null().columns]
+            sides = [out.positions(columns[0]), in_.positions(columns[1])]
+            relation = np.stack(sides[::-1] if forward else sides, axis=1).astype(np.int64)
+            shape = (in_.total, out.total) if forward else (out.total, in_.total)
+            table = provrc(np.unique(relation, axis=0), shape[:1], shape[1:])
+            return RowMap(table, forward=forward)
+        columns = [position(name, n) for name, n in zip(pairs.columns, (out, in_), strict=True)]
+        totals = [out.total, in_.total]
         if forward:
-            sides.reverse()
-        shape = tuple(numbering.total for _, numbering in sides)
-        pairs = pairs.where(f"{OUT} is not null and {IN} is not null")
-        pairs = pairs.select(
-            *(positions(side, n).alias(name) for (side, n), name in zip(sides, (OUT, IN), strict=True))
-        )
-        few = FrameCost.current().small_rows
-        if max(shape) <= few:
-            found = pairs.limit(few + 1).toArrow()
-            if found.num_rows <= few:
-                relation = np.stack([c.to_numpy() for c in found.columns], axis=1)
-                relation = np.unique(relation.astype(np.int64), axis=0)
-                return RowMap(provrc(relation, shape[:1], shape[1:]), forward=forward)
+            columns, totals = columns[::-1], totals[::-1]
+        names = [column.alias(name) for column, name in zip(columns, (OUT, IN), strict=True)]
         root = self.tracker.recorder.files.root.absolute()
         options = Options(collect_rows=self.tracker.part_writer.rows)
-        lineage = compress_frame(pairs, shape[:1], shape[1:], root, options)
-        return RowTerms(tuple(lineage.terms), forward=forward)
+        found = compress_frame(pairs.dropna().select(*names), totals[:1], totals[1:], root, options)
+        return RowTerms(tuple(found.terms), forward=forward)
 
 
 def follow_plan(frame: DataFrame, tracker: Tracker, known: Known, table: TableNode) -> Data:
     """Compute a frame and its lineage, and fill in its table."""
     catalyst = Catalyst(frame)
     tables = PlanTables(tracker, table.node.base, catalyst)
-    plan = catalyst.with_joins(analysed(frame))
-    found = PlanRule(catalyst, known, tables.make).follow(plan)
+    rule = PlanRule(catalyst, known, tables.make)
+    plan = analysed(frame)
+    try:
+        plan = catalyst.with_joins(plan)
+        found = rule.follow(plan)
+    except (AnalysisException, Py4JError) as error:  # a plan of a kind that nobody has thought of
+        plan = analysed(frame)
+        found = rule.superset(plan)
+        args = {**table.origin.args, "superset": reason(error)}
+        table.origin = replace(table.origin, args=args)
     columns = catalyst.columns(found.plan)
     outputs = [columns[number] for number in output_ids(plan)]
     computed = catalyst.project([*outputs, *found.hidden], found.plan)

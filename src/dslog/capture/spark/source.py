@@ -208,13 +208,7 @@ _background = ThreadPoolExecutor(4, thread_name_prefix="dslog-count")
 
 
 def identify(frame: DataFrame) -> tuple[DataFrame, Id]:
-    """Give the rows of a DataFrame ids that stay the same however often it is computed.
-
-    Files and local data are read in the same order each time. What comes out of a shuffle, of a
-    bucketed table, or of an expression that is random, is computed once and kept.
-    """
-    if not is_steady(frame):
-        return fix_order(frame)
+    """Give the rows of a steady DataFrame ids that stay the same however often it is computed."""
     column = fresh_column()
     named = with_ids(frame, column)
     return named, Id(column, _background.submit(_count, frame, named, column))
@@ -228,7 +222,8 @@ def _count(frame: DataFrame, named: DataFrame, column: str) -> Numbering:
 def is_steady(frame: DataFrame) -> bool:
     """Whether a DataFrame gives the same rows in the same order each time.
 
-    So does one that reads files or local data and only filters rows and computes columns.
+    So does one that reads files or local data and only filters rows and computes columns. What
+    comes out of a shuffle, of a bucketed table, or of an expression that is random, does not.
     """
     plan = analysed(frame)
     relations = 0

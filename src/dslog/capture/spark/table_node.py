@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from dslog.config import Config
 from dslog.errors import CaptureError
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
+from dslog.spark.job import reason, spark_errors
 
 if TYPE_CHECKING:
     from dslog.capture.spark.frame import Frame
@@ -88,10 +90,11 @@ class Tracker:
         """Make the node of a table that the user brings."""
         self.recorder.catalog.require_writable()
         origin = Origin("track")
-        if name is not None and self.recorder.is_taken(name):
-            raise CaptureError(
-                f"there is an array {name!r} in the store: track this table under another name"
-            )
+        with self.recorder.catalog.still():  # nothing is computed for a name
+            if name is not None and self.recorder.is_taken(name):
+                raise CaptureError(
+                    f"there is an array {name!r} in the store: track this table under another name"
+                )
         node = self.recorder.node((), name or "table", name or "table")
         node.base = node.name
         return TableNode(node, columns, rows, origin)
@@ -125,12 +128,23 @@ class Tracker:
             self._held.append(frame)
 
     def flush(self) -> None:
-        """Compute and record the lineage of every frame that somebody still holds."""
+        """Compute and record the lineage of every frame that somebody still holds.
+
+        One whose job fails is left out: its own actions say why, other arrays do not suffer for it.
+        """
+        failures: tuple[type[Exception], ...] = (CaptureError, *spark_errors())
         with self.lock:
             while self._due and not self.recorder.closed:
                 frame = self._due.pop()
                 try:
                     frame.record()
+                except failures as error:
+                    warnings.warn(
+                        f"the lineage of {frame.name!r} is not recorded, for computing it failed: "
+                        f"{reason(error)}",
+                        RuntimeWarning,
+                        stacklevel=2,
+                    )
                 except BaseException:
                     self._due.add(frame)
                     raise

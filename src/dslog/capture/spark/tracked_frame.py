@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Self
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -59,7 +60,7 @@ from dslog.capture.spark.row_steps import (
     DuplicateSteps,
     JoiningSteps,
 )
-from dslog.capture.spark.source import identify
+from dslog.capture.spark.source import fix_order, identify, is_steady
 from dslog.capture.spark.table_node import Origin, Tracker
 from dslog.errors import CaptureError, did_you_mean
 
@@ -467,7 +468,6 @@ class TrackedFrame(
         """Compute aggregates of all rows."""
         return self.groupBy().agg(*exprs)
 
-
     def join(self, other: Any, on: Any = None, how: str | None = None) -> Self:
         """Join with another frame, on names of columns both have or on conditions."""
         if isinstance(other, Frame) and other.tracker is self.tracker:
@@ -504,6 +504,7 @@ class PlanTracker:
         self._frames: dict[str, Frame] = {}
         self._sources: dict[str, Source] = {}
         self._brought: dict[str, tuple[Any, Frame]] = {}
+        self._counted: WeakKeyDictionary[Frame, DataFrame] = WeakKeyDictionary()
 
     @classmethod
     def of(cls, tracker: Tracker) -> PlanTracker:
@@ -513,8 +514,10 @@ class PlanTracker:
         found: PlanTracker = tracker.plans
         return found
 
-    def bring(self, frame: DataFrame, tracked: Frame) -> None:
-        """Know a DataFrame again that the user has tracked."""
+    def bring(self, frame: DataFrame, tracked: Frame, *, counted: bool) -> None:
+        """Know a DataFrame again that the user has tracked; for ``counted`` see ``Source``."""
+        if counted:
+            self._counted[tracked] = frame
         plan = analysed(frame)
         self._brought[kind_of(plan) + str(plan.output().mkString("\0"))] = plan, tracked
 
@@ -524,8 +527,12 @@ class PlanTracker:
         if name is None:
             name = f"{self._prefix}{len(self._frames)}"
             self._frames[name] = frame
-        rows = frame.df
-        return of_plan(rows, Catalyst(rows).marked(analysed(rows), name))
+        rows = self._counted.get(frame) or frame.settle()[0]
+        catalyst, plan = Catalyst(rows), analysed(rows)
+        if frame not in self._counted:
+            visible = [a for a in items(plan.output()) if not is_hidden(str(a.name()))]
+            plan = catalyst.project(visible, plan)
+        return of_plan(rows, catalyst.marked(plan, name))
 
     def table_of(self, node: Any, kind: str) -> Source | None:
         """Return the table that a node is, if it is one."""
@@ -538,9 +545,9 @@ class PlanTracker:
                     "a table of another store is in this plan: track it in this store as well"
                 )
         if self._brought:
-            plan, frame = self._brought.get(kind + str(node.output().mkString("\0")), (None, None))
-            if frame is not None and plan.equals(node):
-                return self._source(frame)
+            found = self._brought.get(kind + str(node.output().mkString("\0")))
+            if found is not None and found[0].equals(node):
+                return self._source(found[1])
         return None
 
     def _source(self, frame: Frame) -> Source:
@@ -553,7 +560,9 @@ class PlanTracker:
             visible = [c for c in columns if not is_hidden(str(c.name()))]
             hidden = [c for c in columns if str(c.name()) == one.column]
             plan = catalyst.project([*visible, *hidden], analysed(rows))
-            found = self._sources[frame.name] = Source(frame.table, one, plan)
+            found = self._sources[frame.name] = Source(
+                frame.table, one, plan, counted=frame in self._counted
+            )
         return found
 
 
@@ -592,16 +601,18 @@ def track_frame(
     """
     manifest = manifest_of(frame)
     known = tracker.stored(manifest.array, manifest.columns) if manifest else None
+    counted = False
     if manifest is not None and known is not None and known.rows.count == manifest.numbering.total:
         named, one = identify_files(frame, manifest)
         trail = Trail(known.rows, (one,), mixed=len(manifest.files) > 1)
         table = known if name in (None, known.node.name) else tracker.read_again(known, name)
     else:
-        named, one = identify(frame)
+        counted = is_steady(frame)
+        named, one = identify(frame) if counted else fix_order(frame)
         trail = numbered(RowSet(numbering=one.pending), one)
         table = tracker.source(name, tuple(frame.columns), trail.rows)
     table.keep = keep_values
     result = TrackedFrame(tracker, table, (named, trail))
-    PlanTracker.of(tracker).bring(frame, result)
+    PlanTracker.of(tracker).bring(frame, result, counted=counted)
     tracker.hold(result)
     return result

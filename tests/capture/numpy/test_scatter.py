@@ -330,61 +330,61 @@ GLIDER = np.zeros((7, 7), int)
 GLIDER[1:4, 1:4] = [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
 
 
-def sum_of_slices(Z):
+def sum_of_slices(z):
     return (
-        Z[:-2, :-2] + Z[:-2, 1:-1] + Z[:-2, 2:]
-        + Z[1:-1, :-2] + Z[1:-1, 2:]
-        + Z[2:, :-2] + Z[2:, 1:-1] + Z[2:, 2:]
+        z[:-2, :-2] + z[:-2, 1:-1] + z[:-2, 2:]
+        + z[1:-1, :-2] + z[1:-1, 2:]
+        + z[2:, :-2] + z[2:, 1:-1] + z[2:, 2:]
     )  # fmt: skip
 
 
-def life_in_place(Z):
-    N = sum_of_slices(Z)
-    birth = (N == 3) & (Z[1:-1, 1:-1] == 0)
-    survive = ((N == 2) | (N == 3)) & (Z[1:-1, 1:-1] == 1)
-    Z[...] = 0
-    Z[1:-1, 1:-1][birth | survive] = 1
-    return Z
+def life_in_place(z):
+    n = sum_of_slices(z)
+    birth = (n == 3) & (z[1:-1, 1:-1] == 0)
+    survive = ((n == 2) | (n == 3)) & (z[1:-1, 1:-1] == 1)
+    z[...] = 0
+    z[1:-1, 1:-1][birth | survive] = 1
+    return z
 
 
-def life_of_counts(Z):
-    N = np.zeros(Z.shape, int)
-    N[1:-1, 1:-1] += sum_of_slices(Z)
-    inner, board = N[1:-1, 1:-1], Z[1:-1, 1:-1]
+def life_of_counts(z):
+    n = np.zeros(z.shape, int)
+    n[1:-1, 1:-1] += sum_of_slices(z)
+    inner, board = n[1:-1, 1:-1], z[1:-1, 1:-1]
     born, stay = (inner == 3) & (board == 0), ((inner == 2) | (inner == 3)) & (board == 1)
     board[...] = 0
     board[born | stay] = 1
-    return Z
+    return z
 
 
-def life_rolled(Z):
-    N = sum(np.roll(np.roll(Z, i, 0), j, 1) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i or j))
-    new = np.zeros_like(Z)
-    new[(N == 3) | ((Z == 1) & (N == 2))] = 1
+def life_rolled(z):
+    n = sum(np.roll(np.roll(z, i, 0), j, 1) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i or j))
+    new = np.zeros_like(z)
+    new[(n == 3) | ((z == 1) & (n == 2))] = 1
     return new
 
 
-def life_by_where(Z):
-    N = np.zeros_like(Z)
+def life_by_where(z):
+    n = np.zeros_like(z)
     for i in (-1, 0, 1):
         for j in (-1, 0, 1):
             if i or j:
-                N += np.roll(np.roll(Z, i, 0), j, 1)
-    return np.where((N == 3) | ((Z == 1) & (N == 2)), 1, 0)
+                n += np.roll(np.roll(z, i, 0), j, 1)
+    return np.where((n == 3) | ((z == 1) & (n == 2)), 1, 0)
 
 
-def life_of_cells(Z):
-    new = np.zeros(Z.shape, int)
-    for i in range(1, Z.shape[0] - 1):
-        for j in range(1, Z.shape[1] - 1):
-            N = Z[i - 1 : i + 2, j - 1 : j + 2].sum() - Z[i, j]
-            new[i, j] = (N == 3) | ((Z[i, j] == 1) & (N == 2))
+def life_of_cells(z):
+    new = np.zeros(z.shape, int)
+    for i in range(1, z.shape[0] - 1):
+        for j in range(1, z.shape[1] - 1):
+            n = z[i - 1 : i + 2, j - 1 : j + 2].sum() - z[i, j]
+            new[i, j] = (n == 3) | ((z[i, j] == 1) & (n == 2))
     return new
 
 
-def life_copied(Z):
-    new, N = np.zeros_like(Z), sum_of_slices(Z)
-    np.copyto(new[1:-1, 1:-1], 1, where=(N == 3) | ((Z[1:-1, 1:-1] == 1) & (N == 2)))
+def life_copied(z):
+    new, n = np.zeros_like(z), sum_of_slices(z)
+    np.copyto(new[1:-1, 1:-1], 1, where=(n == 3) | ((z[1:-1, 1:-1] == 1) & (n == 2)))
     return new
 
 

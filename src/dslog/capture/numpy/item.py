@@ -347,13 +347,7 @@ def plain_key(key: Any, picks: Inputs, kind: type[Tracked], masks: Inputs | None
     if isinstance(key, list) and first_tracked(key) is not None:
         key = gather(key, kind)
     if isinstance(key, TrackedScalar):
-        if isinstance(key.plain, (int, np.integer)) and not isinstance(key.plain, bool):
-            picks.unwrap(key)
-            return int(key.plain)
-        if masks is not None and isinstance(key.plain, (bool, np.bool_)):
-            masks.unwrap(key)
-            return masks.for_rules(key)
-        return key.plain
+        return _plain_number(key, picks, masks)
     if not isinstance(key, Tracked):
         return key
     plain = plain_of(key)
@@ -362,6 +356,19 @@ def plain_key(key: Any, picks: Inputs, kind: type[Tracked], masks: Inputs | None
     elif masks is not None and plain.dtype.kind == "b":
         masks.unwrap(key)
     return plain
+
+
+def _plain_number(key: TrackedScalar, picks: Inputs, masks: Inputs | None) -> Any:
+    """Return an integer of a key as Python's own, and a mask of one cell as an array."""
+    if isinstance(key.plain, (bool, np.bool_)):
+        if masks is None:
+            return key.plain
+        masks.unwrap(key)
+        return masks.for_rules(key)
+    if not isinstance(key.plain, (int, np.integer)):
+        return key.plain
+    picks.unwrap(key)
+    return int(key.plain)
 
 
 def _plain_end(end: Any, picks: Inputs) -> Any:

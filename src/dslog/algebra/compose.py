@@ -194,13 +194,19 @@ class BitRows:
 Either = Lineage | Pairs | BitRows
 
 
-def compose(outer: Either, inner: Either) -> Either | None:
-    """Return C from A, given C from B and B from A; None when that takes too many pairs."""
+def compose(outer: Either, inner: Either, written: dict[int, Pairs] | None = None) -> Either | None:
+    """Return C from A, given C from B and B from A; None when that takes too many pairs.
+
+    ``written`` holds the pairs of outer lineages by identity: a loop has the same one every time.
+    """
     cost = AlgebraCost.current()
     if isinstance(inner, BitRows):
         if isinstance(outer, Lineage) and (map_ := as_affine(outer)) and map_.is_identity:
             return replace(inner, exact=outer.exact and inner.exact)
-        return _join_bits(to_pairs(outer), inner)
+        known = {} if written is None else written
+        if id(outer) not in known:
+            known[id(outer)] = to_pairs(outer)
+        return _join_bits(known[id(outer)], inner)
     if max(count(outer), count(inner)) <= cost.few_pairs:
         return join(to_pairs(outer), to_pairs(inner))
     if isinstance(outer, Lineage) and isinstance(inner, Lineage):

@@ -61,6 +61,7 @@ ALLOWED_LONE = {
     "capture/spark/row_steps.py": "one family of methods of a tracked frame",
     "capture/spark/tracked_frame.py": "the frame that a user holds; Spark is imported with it",
     "cells/dataframe.py": "imports Spark, which a cell set must not",
+    "compress/bit_runs.py": "how bits are compressed, apart from how they are joined",
     "cli/demo/stories.py": "what the demo does, apart from how it is told",
     "cli/picture.py": "draws cells as text",
     "lineage/column_code.py": "bits of a column, apart from the names of columns",

@@ -6,6 +6,7 @@ class puts them together.
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -38,6 +39,7 @@ from dslog.reuse.predictor import Predictor
 from dslog.store.arguments import ArgumentError
 from dslog.store.catalog import SignatureInfo, find_array
 from dslog.store.engines import check_engine, is_frame
+from dslog.store.files import VALUES
 from dslog.store.lineage_store import LineageStore
 from dslog.types import Array, Shape
 
@@ -47,7 +49,6 @@ if TYPE_CHECKING:
     from dslog.capture.spark.table_node import Tracker
     from dslog.capture.spark.tracked_frame import TrackedFrame
 
-VALUES = "values"
 RunLike = Union["Store", str, PathLike[str], slice]
 """What ``diff`` compares."""
 
@@ -60,7 +61,9 @@ class Store(LineageStore):
     """A store whose arrays can be tracked.
 
     Calls on tracked arrays wait in memory and are committed together, before the catalog is used
-    for anything else, when the store is closed, and at the latest when the program ends.
+    for anything else, when the store is closed, within a second, and when the program ends.
+
+    A forked process may use the store as well; arrays that its parent tracks are plain in it.
     """
 
     def __init__(
@@ -71,18 +74,27 @@ class Store(LineageStore):
         spark: object = None,
         leaks: Policy = "warn",
     ) -> None:
-        log = LeakLog(leaks)
         config = Config.from_environment()
         reuse = Predictor(
             config.reuse_after, config.reuse_probes, numpy_library, on_values=depends_on_values
         )
         super().__init__(path, mode, read_capture=read_capture, reuse=reuse, spark=spark)
-        values = self._path / VALUES if self._path else None
-        self._keeper = Keeper(values)
-        self.recorder = StoreRecorder(self._registrar.commit, self._keeper, log)
+        self._keeper = Keeper(self._path / VALUES if self._path else None)
+        self._begin(LeakLog(leaks))
+        _STORES.add(self)
+
+    def _begin(self, leaks: LeakLog) -> None:
+        """Begin to record: in a forked process as if nothing had been tracked."""
+        self.recorder = StoreRecorder(self._registrar.commit, self._keeper, leaks)
         self._frames: Tracker | None = None
         self._use = self.recorder.use()
         self._rescue = weakref.finalize(self._use, self.recorder.close)
+
+    def _after_fork(self) -> None:
+        closed = not self._rescue.alive
+        self._begin(LeakLog(self.recorder.leaks.policy))
+        if closed:
+            self._rescue()
 
     @overload
     def track(
@@ -238,10 +250,22 @@ class Store(LineageStore):
     def _as_run(self, part: slice | None = None) -> Run:
         history = self._history()
         calls = history.calls if part is None else history.calls[part]
-        label = str(self._path or ":memory:")
+        label = self._given
         if part is not None:
             label += f" operations {part.start or 0}:{'' if part.stop is None else part.stop}"
         return Run(label, history, calls, self._engines.load)
+
+
+_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for store in list(_STORES):
+        store._after_fork()  # noqa: SLF001 (of this module)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def open_store(

@@ -50,7 +50,7 @@ class LineageStore:
         spark: object = None,
     ) -> None:
         location = locate(path, mode)
-        self._path = location.directory
+        self._path, self._given = location.directory, location.given
         self._catalog = SqliteCatalog(location.catalog, writable=location.writable)
         self._files = Files(self._path / FILES) if self._path else TemporaryFiles()
         self._planner = Planner(self._catalog)
@@ -218,7 +218,7 @@ class LineageStore:
         catalog_bytes = sum(path.stat().st_size for path in paths if path.exists())
         totals = self._catalog.totals()
         return {
-            "path": str(self._path) if self._path else ":memory:",
+            "path": self._given,
             **totals,
             "catalog_bytes": catalog_bytes,
             "store_bytes": catalog_bytes + totals["file_bytes"],
@@ -250,7 +250,7 @@ class LineageStore:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Store({str(self._path) if self._path else ':memory:'!r})"
+        return f"Store({self._given!r})"
 
     def _plan(self, path: Sequence[str], query: object) -> tuple[Plan, Cells]:
         array, plan = self._planner.plan(check_path(path))

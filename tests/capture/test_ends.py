@@ -177,3 +177,19 @@ def test_a_child_leaves_files_of_a_store_in_memory_alone():
         assert os.waitpid(child, 0)[1] == 0
         assert store.prov_query(["B", "A"], 7).indices().tolist() == [[order[7]]]
         assert len(store.lineages()) == 1
+
+
+def test_each_call_is_on_disk_with_durability_call(tmp_path):
+    code = """
+    store.close()
+    store = dslog.open(sys.argv[1], durability="call")
+    assert store._catalog.rows("PRAGMA synchronous") == [(2,)]
+    x = store.track(np.arange(5.0), "y")
+    for _ in range(3):
+        x = x + 1
+    os.kill(os.getpid(), signal.SIGKILL)
+    """
+    assert end(start(code, tmp_path)) == -signal.SIGKILL
+    assert count(tmp_path) == 3
+    with pytest.raises(dslog.DslogError, match="durability"):
+        dslog.open(tmp_path, durability="often")

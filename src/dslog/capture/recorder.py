@@ -139,8 +139,16 @@ class Use:
 class StoreRecorder:
     """A store's side of capture: names for arrays, and steps that wait to be committed."""
 
-    def __init__(self, commit: Commit, keeper: Keeper, leaks: LeakLog | None = None) -> None:
+    def __init__(
+        self,
+        commit: Commit,
+        keeper: Keeper,
+        leaks: LeakLog | None = None,
+        *,
+        each: bool = False,
+    ) -> None:
         self._commit = commit
+        self._each = each  # nothing waits
         self.leaks = LeakLog() if leaks is None else leaks
         self._keeper = keeper
         self._values: dict[Node, Array] = {}
@@ -206,6 +214,8 @@ class StoreRecorder:
             node.name, node.brought = name, True
             self._names.add(name)
             self._new.append(node)
+            if self._each:
+                self.flush()
             return node
 
     def known(self, name: str, shape: Shape) -> Node:
@@ -282,6 +292,9 @@ class StoreRecorder:
                 self.flush()  # before the new one, which may still get a name
             self._steps.append(step)
             self._new.extend(node for node in step.outputs if not node.stored)
+            if self._each:
+                self.flush()
+                return
         if not FLUSHER.awake:
             FLUSHER.wake(self._patience)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Union, overload
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, overload
 
 from dslog.capture.leaks import LeakLog, Policy, own_read
 from dslog.capture.numpy.array import TrackedArray, track
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from dslog.capture.spark.table_node import Tracker
     from dslog.capture.spark.tracked_frame import TrackedFrame
 
+Durability = Literal["batch", "call"]
 RunLike = Union["Store", str, PathLike[str], slice]
 """What ``diff`` compares."""
 
@@ -73,19 +74,31 @@ class Store(LineageStore):
         *,
         spark: object = None,
         leaks: Policy = "warn",
+        durability: Durability = "batch",
     ) -> None:
+        if durability not in get_args(Durability):
+            raise ArgumentError(f"durability is one of 'batch', 'call', not {durability!r}")
+        self._durable = durability == "call"
         config = Config.from_environment()
         reuse = Predictor(
             config.reuse_after, config.reuse_probes, numpy_library, on_values=depends_on_values
         )
-        super().__init__(path, mode, read_capture=read_capture, reuse=reuse, spark=spark)
+        super().__init__(
+            path,
+            mode,
+            read_capture=read_capture,
+            reuse=reuse,
+            spark=spark,
+            durable=self._durable,
+        )
         self._keeper = Keeper(self._path / VALUES if self._path else None)
         self._begin(LeakLog(leaks))
         _STORES.add(self)
 
     def _begin(self, leaks: LeakLog) -> None:
         """Begin to record: in a forked process as if nothing had been tracked."""
-        self.recorder = StoreRecorder(self._registrar.commit, self._keeper, leaks)
+        commit = self._registrar.commit
+        self.recorder = StoreRecorder(commit, self._keeper, leaks, each=self._durable)
         self._frames: Tracker | None = None
         self._use = self.recorder.use()
         self._rescue = weakref.finalize(self._use, self.recorder.close)
@@ -274,6 +287,7 @@ def open_store(
     *,
     spark: object = None,
     leaks: Policy = "warn",
+    durability: Durability = "batch",
 ) -> Store:
     """Open the store in a directory, or make one there.
 
@@ -281,5 +295,9 @@ def open_store(
     directory can't be written. ``spark`` is a session, or settings for one, for the steps that run
     on Spark. ``leaks`` says what happens where values leave a tracked array: ``"warn"`` tells once
     per place, ``"error"`` raises a LeakError, ``"ignore"`` only notes it, as the others do too.
+
+    ``durability``: with ``"batch"`` tracked calls wait, for a second at most, to be committed
+    together, and a power cut may take back what was committed last. With ``"call"`` each call is
+    committed, and on disk, before the program goes on.
     """
-    return Store(path, mode, spark=spark, leaks=leaks)
+    return Store(path, mode, spark=spark, leaks=leaks, durability=durability)

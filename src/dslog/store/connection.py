@@ -1,9 +1,9 @@
 """A connection to a database in SQLite, shared by threads and careful about other processes.
 
-Journal mode is WAL, so readers never wait for a writer, and ``synchronous`` is NORMAL: a power cut
-may take back the last commits, but whatever is left is consistent. A writer takes the write lock
-when it begins, so it can't fail half-way because somebody else was faster; it waits for that lock,
-but not for ever.
+Journal mode is WAL, so readers never wait for a writer, and ``synchronous`` is NORMAL unless more
+is asked for: a power cut may take back the last commits, but whatever is left is consistent. A
+writer takes the write lock when it begins, so it can't fail half-way because somebody else was
+faster; it waits for that lock, but not for ever.
 """
 
 import os
@@ -25,17 +25,18 @@ T = TypeVar("T")
 class Connection:
     """A lock around a ``sqlite3`` connection, with errors that say what to do.
 
-    ``path=None`` is a database in memory. A database that can't be written, nor its directory, is
-    read as it is on disk. The database is the file that was opened: once another one, or none, is
-    under its path, nothing is read or written.
+    ``path=None`` is a database in memory. With ``durable``, what was committed is on disk. A
+    database that can't be written, nor its directory, is read as it is on disk. The database is the
+    file that was opened: once another one, or none, is under its path, nothing is read or written.
 
     SQLite forbids a forked process to touch what its parent has open, and counts locks of files
     that are open at the fork as its own. So connections are closed before a fork, and each process
     opens its own when it needs one.
     """
 
-    def __init__(self, path: Path | None, *, writable: bool) -> None:
+    def __init__(self, path: Path | None, *, writable: bool, durable: bool = False) -> None:
         self.path = path
+        self._synchronous = "FULL" if durable else "NORMAL"
         self.writable = writable
         self._lock = threading.RLock()
         self._pid = os.getpid()
@@ -57,6 +58,7 @@ class Connection:
     def _reconnect(self) -> None:
         with _explained(self._label):
             self._db_or_none = self._connect()
+            self._db_or_none.execute(f"PRAGMA synchronous = {self._synchronous}")
         self._pid = os.getpid()
         self._connections += 1
         if self._identity is None and self.path is not None:
@@ -290,7 +292,6 @@ def _open(target: str, *, writable: bool) -> sqlite3.Connection:
         mode = patiently(lambda: db.execute("PRAGMA journal_mode").fetchone())
         if writable and mode != ("wal",):
             patiently(lambda: db.execute("PRAGMA journal_mode = WAL"))
-        db.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         db.close()
         raise

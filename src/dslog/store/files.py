@@ -166,13 +166,13 @@ class Files:
                 write_blob(blob, self.path(name))
                 records.append(self._record(number, name))
             for directory in {self.path(record.name).parent for record in records} | {self.root}:
-                _flush(directory)
+                flush(directory)
         return tuple(records)
 
     def _record(self, blob: int, name: str) -> FileRecord:
         """Flush a file to disk and describe it."""
         path = self.path(name)
-        _flush(path)
+        flush(path)
         return FileRecord(blob, 0, name, path.stat().st_size, checksum(path))
 
     def read(self, records: Sequence[FileRecord]) -> list[pa.Table]:
@@ -211,7 +211,7 @@ class Files:
                 path.parent.mkdir(exist_ok=True)
                 self.path(source.name).replace(path)
                 self.remove([source.name])
-                _flush(path.parent)
+                flush(path.parent)
 
     def listing(self) -> list[FoundFile]:
         """Return every file there is, committed or not."""
@@ -320,7 +320,7 @@ def checksum(path: Path) -> bytes:
         return hashlib.file_digest(file, "sha256").digest()[:16]
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Have the system write a file, or a directory's entries, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:

@@ -27,7 +27,15 @@ from dslog.store.catalog import (
 )
 from dslog.store.commit import Commit, Registrar, read_captures
 from dslog.store.engines import Engines, Planner, check_engine
-from dslog.store.files import CATALOG, FILES, Files, StoredLineage, TemporaryFiles, locate
+from dslog.store.files import (
+    CATALOG,
+    FILES,
+    Files,
+    StoredLineage,
+    TemporaryFiles,
+    flush,
+    locate,
+)
 from dslog.store.hooks import ReadCapture, Request, Reuse
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
 from dslog.store.sqlite import SqliteCatalog
@@ -37,7 +45,7 @@ class LineageStore:
     """Lineage between arrays, on disk or in memory; ``dslog.open`` makes one.
 
     ``read_capture`` and ``reuse`` are the parts above the store that it asks: see ``hooks``.
-    ``spark`` is a session, or settings for one.
+    ``spark`` is a session, or settings for one. With ``durable``, what is committed is on disk.
     """
 
     def __init__(
@@ -48,10 +56,14 @@ class LineageStore:
         read_capture: ReadCapture,
         reuse: Reuse | None = None,
         spark: object = None,
+        durable: bool = False,
     ) -> None:
         location = locate(path, mode)
         self._path, self._given = location.directory, location.given
-        self._catalog = SqliteCatalog(location.catalog, writable=location.writable)
+        self._catalog = SqliteCatalog(location.catalog, writable=location.writable, durable=durable)
+        if durable and self._path is not None:
+            for directory in (self._path, self._path.parent):  # that it is there at all
+                flush(directory)
         self._files = Files(self._path / FILES) if self._path else TemporaryFiles()
         self._planner = Planner(self._catalog)
         self._engines = Engines(self._catalog, self._files, spark, writable=location.writable)

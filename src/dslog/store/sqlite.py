@@ -71,8 +71,8 @@ def _edge(out: str, in_: str, body: int, num_rows: int, exact: int, predicted: i
 class SqliteCatalog(Connection):
     """A :class:`~dslog.store.catalog.Catalog` in one SQLite file, or in memory (``path=None``)."""
 
-    def __init__(self, path: Path | None, *, writable: bool = True) -> None:
-        super().__init__(path, writable=writable)
+    def __init__(self, path: Path | None, *, writable: bool = True, durable: bool = False) -> None:
+        super().__init__(path, writable=writable, durable=durable)
         try:
             self._bring_up_to_date()
         except BaseException:

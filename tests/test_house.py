@@ -79,7 +79,6 @@ ALLOWED_LONE = {
     "sql/pairs.py": "pairs within a window; knows nothing of Spark",
     "sql/datasource.py": "imports Spark's data sources, which a session must not",
     "store/connection.py": "transactions, threads, forks; knows no table",
-    "store/maintenance.py": "looks after a store; the store is what is done with it",
     "store/schema.py": "the tables of a catalog, apart from its statements",
     "store/sqlite.py": "one kind of catalog",
 }

@@ -10,6 +10,7 @@ import os
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, overload
@@ -22,6 +23,7 @@ from dslog.capture.read_capture import read_capture
 from dslog.capture.recorder import StoreRecorder
 from dslog.capture.values import Keeper, KnownValues
 from dslog.config import Config
+from dslog.errors import StoreError
 from dslog.questions.diff import Diff, Run, diff
 from dslog.questions.dropped import Dropped, dropped
 from dslog.questions.first_nan import FirstNan, first_nan
@@ -41,6 +43,7 @@ from dslog.store.catalog import SignatureInfo, find_array
 from dslog.store.engines import check_engine, is_frame
 from dslog.store.files import VALUES
 from dslog.store.lineage_store import LineageStore
+from dslog.store.maintenance import VerifyReport
 from dslog.types import Array, Shape
 
 if TYPE_CHECKING:
@@ -92,6 +95,8 @@ class Store(LineageStore):
             durable=self._durable,
         )
         self._keeper = Keeper(self._path / VALUES if self._path else None)
+        if self._catalog.was_unsealed:
+            self._keeper.seal_old()
         self._begin(LeakLog(leaks))
         _STORES.add(self)
 
@@ -233,6 +238,15 @@ class Store(LineageStore):
         What this store found out by itself stays as it is.
         """
         return import_signatures(self, path)
+
+    def verify(self) -> VerifyReport:
+        """Re-read everything and check it; problems are reported, not raised."""
+        found = super().verify()
+        try:
+            names = [array.name for array in self.arrays()]
+        except StoreError:  # which is among the problems
+            return found
+        return replace(found, problems=(*found.problems, *self._keeper.problems(names)))
 
     def flush(self) -> None:
         """Commit what was captured so far; queries and ``close`` do that by themselves."""

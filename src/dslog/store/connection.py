@@ -11,12 +11,13 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from dslog.errors import CorruptError, StoreError
+from dslog.store.seal import seal
 from dslog.store.store_cost import StoreCost
 
 T = TypeVar("T")
@@ -56,7 +57,7 @@ class Connection:
         return self._db_or_none
 
     def _reconnect(self) -> None:
-        with _explained(self._label):
+        with _explained(self.label):
             self._db_or_none = self._connect()
             self._db_or_none.execute(f"PRAGMA synchronous = {self._synchronous}")
         self._pid = os.getpid()
@@ -116,7 +117,8 @@ class Connection:
                 self._commit_pending()
 
     @property
-    def _label(self) -> str:
+    def label(self) -> str:
+        """What messages call it."""
         return str(self.path) if self.path else "the store in memory"
 
     def _connect(self) -> sqlite3.Connection:
@@ -135,7 +137,7 @@ class Connection:
         self._settle()
         with self._lock:
             self._check_usable()
-            with _explained(self._label):
+            with _explained(self.label):
                 return self._db.execute(sql, values).fetchall()
 
     def state(self) -> tuple[int, int, int]:
@@ -144,21 +146,21 @@ class Connection:
         with self._lock:
             self._check_usable()
             self._check_place()
-            with _explained(self._label):
+            with _explained(self.label):
                 (version,) = self._db.execute("PRAGMA data_version").fetchone()
             return self._connections, version, self._db.total_changes
 
     def insert_all(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         """Run an INSERT for many rows inside a transaction."""
-        with self._lock, _explained(self._label):
+        with self._lock, _explained(self.label):
             self._db.executemany(sql, rows)
 
     def insert(self, sql: str, values: Sequence[object]) -> int:
         """Run an INSERT inside a transaction and return the new row's number."""
-        with self._lock, _explained(self._label):
+        with self._lock, _explained(self.label):
             cursor = self._db.execute(sql, values)
         if cursor.rowcount != 1:
-            raise StoreError(f"{self._label}: a row refers to an array that is not there")
+            raise StoreError(f"{self.label}: a row refers to an array that is not there")
         return cursor.lastrowid or 0
 
     @contextmanager
@@ -167,12 +169,12 @@ class Connection:
         self._settle()
         with self.still(), self._lock:
             self.require_writable()
-            with _explained(self._label):
+            with _explained(self.label):
                 patiently(lambda: self._db.execute("BEGIN IMMEDIATE"))
             try:
                 yield
                 self._check_place()
-                with _explained(self._label):
+                with _explained(self.label):
                     patiently(lambda: self._db.execute("COMMIT"))
             except BaseException:
                 if self._db.in_transaction:
@@ -188,12 +190,20 @@ class Connection:
             if self._db.in_transaction:  # of this thread, which holds the lock: it sees one state
                 yield
                 return
-            with _explained(self._label):
+            with _explained(self.label):
                 patiently(lambda: self._db.execute("BEGIN"))
             try:
                 yield
             finally:
                 self._db.execute("ROLLBACK")
+
+    def copy_to(self, path: Path) -> None:
+        """Write the database as it is to another file, and to disk."""
+        draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        with self._lock, _explained(self.label), closing(sqlite3.connect(draft)) as copy:
+            self._check_usable()
+            self._db.backup(copy)
+        draft.replace(path)
 
     def require_writable(self) -> None:
         """Raise a StoreError unless a transaction could begin."""
@@ -202,7 +212,7 @@ class Connection:
             self._check_place()
         if not self.writable:
             raise StoreError(
-                f"{self._label} is open for reading only; open the store with mode='a', "
+                f"{self.label} is open for reading only; open the store with mode='a', "
                 f"in a directory you may write, to change it"
             )
 
@@ -216,10 +226,10 @@ class Connection:
 
     def _check_usable(self) -> None:
         if self._closed:
-            raise StoreError(f"the store is closed: open {self._label} again")
+            raise StoreError(f"the store is closed: open {self.label} again")
         if self._pid != os.getpid() and self._db_or_none is not None:
             raise StoreError(
-                f"this process was forked in the middle of a transaction on {self._label}; "
+                f"this process was forked in the middle of a transaction on {self.label}; "
                 f"open the store again in it"
             )
         if self._db_or_none is None:
@@ -288,6 +298,7 @@ def _open(target: str, *, writable: bool) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
+        db.create_function("seal", -1, seal, deterministic=True)
         db.execute("PRAGMA foreign_keys = ON")
         mode = patiently(lambda: db.execute("PRAGMA journal_mode").fetchone())
         if writable and mode != ("wal",):
@@ -315,7 +326,8 @@ def _explained(label: str) -> Iterator[None]:
         code = _code(error)
         if code in _DAMAGED:
             raise CorruptError(
-                f"the catalog {label} is damaged ({error}); restore it from a copy"
+                f"the catalog {label} is damaged ({error}); restore it from a copy, or keep what "
+                f"is sound with 'dslog repair'"
             ) from error
         if code in _BUSY:
             waited = StoreCost.current().patience
@@ -325,3 +337,5 @@ def _explained(label: str) -> Iterator[None]:
         if code == sqlite3.SQLITE_READONLY:
             raise StoreError(f"{label} can't be written: {error}") from error
         raise StoreError(f"{label}: {error}") from error
+    except (UnicodeError, OverflowError, MemoryError) as error:
+        raise CorruptError(f"the catalog {label} is damaged ({error})") from error

@@ -31,7 +31,7 @@ from dslog.errors import CorruptError, ShapeError, StoreError
 from dslog.lineage.codec import read_blob, write_blob
 from dslog.lineage.large_lineage import Blob, LargeLineage, PartFactor, decode_large, is_large
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.part_files import PartFile, rows_of, table_bounds
+from dslog.lineage.part_files import PartFile, opened, rows_of, table_bounds
 from dslog.lineage.table import Table
 from dslog.store.catalog import Body, Catalog, FileRecord, Pair
 
@@ -253,15 +253,8 @@ class Files:
 
     def _read_part(self, record: FileRecord) -> pa.Table:
         path = self.path(record.name)
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise CorruptError(f"can't read the file {path}: {error}; {_ADVICE}") from error
-        if len(content) != record.nbytes:
-            raise CorruptError(
-                f"the file {path} has {len(content)} bytes, not the {record.nbytes} that were "
-                f"written; {_ADVICE}"
-            )
+        with opened(path, record.nbytes) as file:
+            content = file.read(record.nbytes)
         if hashlib.sha256(content).digest()[:16] != record.checksum:
             raise CorruptError(f"the file {path} is damaged: its checksum differs; {_ADVICE}")
         try:

@@ -4,12 +4,13 @@ A LineageStore may be used by several threads, and its directory by several proc
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Self
 
 from dslog.cells.cellset import CellSet, Leak, leaky
-from dslog.errors import NotFoundError, ShapeError
+from dslog.errors import NotFoundError, ShapeError, pair_named
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, run_path, run_walk
 from dslog.query.explanation import Explanation, explain_path
@@ -154,8 +155,9 @@ class LineageStore:
         the boxes unmerged between steps, the paper's NoMerge: same cells, other cost.
         """
         check_engine(engine)
-        plan, cells = self._plan(path, query)
-        return run_path(plan, cells, self._engines.loader(engine), merge=merge)
+        with pair_named(path[0], path[-1]) if path else nullcontext():
+            plan, cells = self._plan(path, query)
+            return run_path(plan, cells, self._engines.loader(engine), merge=merge)
 
     def backward(self, array: str, query: object, to: str, *, engine: str = "auto") -> CellSet:
         """Return the cells of ``to`` that made these cells of ``array``, over every path.
@@ -269,6 +271,12 @@ class LineageStore:
         return plan, self._engines.cells(query, array)
 
     def _walk(
+        self, array: str, query: object, to: str, direction: Direction, engine: str
+    ) -> CellSet:
+        with pair_named(array, to):
+            return self._walk_between(array, query, to, direction, engine)
+
+    def _walk_between(
         self, array: str, query: object, to: str, direction: Direction, engine: str
     ) -> CellSet:
         check_engine(engine)

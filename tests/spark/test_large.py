@@ -115,8 +115,9 @@ def test_row_groups_lie_within_their_bounds(tmp_path_factory):
         if not len(table) or not out_shape + in_shape:
             return
         root = tmp_path_factory.mktemp("parts")
-        path = root.parent / write_part(table, out_shape, in_shape, root).name
-        bounds = group_bounds(read_footer(path), len(out_shape), len(in_shape), 0)
+        part = write_part(table, out_shape, in_shape, root)
+        path = root.parent / part.name
+        bounds = group_bounds(read_footer(path, part), len(out_shape), len(in_shape), 0)
         for group, start in enumerate(range(0, len(table), 3)):
             rows = table_bounds(table.take(slice(start, start + 3)))
             for (lo, hi), (low, high) in zip(rows, bounds[group].tolist(), strict=True):

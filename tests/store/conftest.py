@@ -5,6 +5,7 @@ import pytest
 
 import dslog
 from dslog.store.files import CATALOG
+from dslog.store.seal import SEALED, seal
 
 
 @pytest.fixture
@@ -45,3 +46,19 @@ def large(tmp_path, permutation):
         store.array("B", (4000,))
         store.register_operation("sort", ["A"], ["B"], permutation(4000))
     return directory
+
+
+@pytest.fixture
+def change():
+    """Return a function that changes a catalog behind DSLog's back; sealed, as a forger would."""
+
+    def run(path, sql, *values, sealed=""):
+        path = path / CATALOG if path.is_dir() else path
+        with sqlite3.connect(path) as db:
+            db.create_function("seal", -1, seal)
+            db.execute(sql, values)
+            if sealed:
+                db.execute(f"UPDATE {sealed} SET seal = seal({SEALED[sealed]})")
+        db.close()
+
+    return run

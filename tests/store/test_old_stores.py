@@ -66,6 +66,12 @@ def test_what_was_reused_before_labels_were_counted_is_predicted(tmp_path):
         assert [op.reused for op in store.operations()] == [None, None, "gen_sig"]
     with sqlite3.connect(path / "catalog.sqlite") as db:
         db.execute("ALTER TABLE operations DROP COLUMN compared")
+        db.execute("DROP INDEX operation_arrays_by_array")
+        db.execute("ALTER TABLE operations DROP COLUMN sides")
+        for column in ("made", "used"):
+            db.execute(f"ALTER TABLE arrays DROP COLUMN {column}")
+        for table in ("arrays", "operations", "bodies", "lineages", "signatures"):
+            db.execute(f"ALTER TABLE {table} DROP COLUMN seal")
         db.execute("DROP TABLE leaks")
         db.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
     db.close()
@@ -74,3 +80,22 @@ def test_what_was_reused_before_labels_were_counted_is_predicted(tmp_path):
         assert labels == [(False, None), (False, None), (True, None)]
         assert store.prov_query(["b7", "a7"], 3).predicted
         assert not store.prov_query(["b6", "a6"], 3).predicted
+
+
+def test_an_old_store_is_copied_before_it_is_brought_up_to_date(tmp_path):
+    for old in STORES[:-1]:
+        path = shutil.copytree(old, tmp_path / old.name)
+        was = shutil.copytree(old, tmp_path / f"was-{old.name}")
+        with dslog.open(path) as store:
+            number = len(store.operations())
+            assert store.values("x")[5, 9] == 59
+        backup = path / f"catalog-{old.name}.sqlite"
+        dumps = []
+        for file in (backup, was / "catalog.sqlite"):
+            with sqlite3.connect(file) as db:
+                dumps.append(list(db.iterdump()))
+            db.close()
+        assert dumps[0] == dumps[1]
+        backup.replace(path / "catalog.sqlite")
+        with dslog.open(path) as store:
+            assert len(store.operations()) == number

@@ -24,13 +24,13 @@ from math import prod
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from dslog.algebra.affine import as_affine, multiply
 from dslog.algebra.algebra_cost import AlgebraCost
 from dslog.algebra.positions import Pairs
 from dslog.algebra.restrict import union
 from dslog.cells.order import count_up, lexicographic_order, strides
+from dslog.compress.bit_runs import Words, compress_bits
 from dslog.compress.encoder import recompress
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Interval, Row, Table
@@ -167,33 +167,46 @@ class BitRows:
 
     out_shape: Shape
     in_shape: Shape
-    rows: npt.NDArray[np.uint8]
+    rows: Words
     exact: bool = True
 
     @classmethod
     def of_pairs(cls, pairs: Pairs) -> BitRows:
         """Set the bits of some pairs."""
-        rows = np.zeros((prod(pairs.out_shape), (prod(pairs.in_shape) + 7) // 8), np.uint8)
-        np.bitwise_or.at(
-            rows, (pairs.out, pairs.in_ >> 3), np.uint8(128) >> (pairs.in_ & 7).astype(np.uint8)
-        )
+        rows = np.zeros((prod(pairs.out_shape), (prod(pairs.in_shape) + 63) // 64), "<u8")
+        bits = np.uint64(1) << (pairs.in_ & 63).astype(np.uint64)
+        np.bitwise_or.at(rows, (pairs.out, pairs.in_ >> 6), bits)
         return cls(pairs.out_shape, pairs.in_shape, rows, pairs.exact)
 
     def to_pairs(self) -> Pairs:
         """Return the pairs that are set."""
         size = prod(self.in_shape)
-        cells = np.flatnonzero(np.unpackbits(self.rows, axis=1, count=size))
+        bits = np.unpackbits(self.rows.view(np.uint8), axis=1, count=size, bitorder="little")
+        cells = np.flatnonzero(bits)
         return Pairs(self.out_shape, self.in_shape, cells // size, cells % size, self.exact)
+
+    def lineage(self) -> Lineage:
+        """Return the same relation compressed."""
+        found = compress_bits(self.rows, self.out_shape, self.in_shape)
+        return self.to_pairs().lineage() if found is None else found.with_exact(self.exact)
 
 
 Either = Lineage | Pairs | BitRows
 
 
-def compose(outer: Either, inner: Either) -> Either | None:
-    """Return C from A, given C from B and B from A; None when that takes too many pairs."""
+def compose(outer: Either, inner: Either, written: dict[int, Pairs] | None = None) -> Either | None:
+    """Return C from A, given C from B and B from A; None when that takes too many pairs.
+
+    ``written`` holds the pairs of outer lineages by identity: a loop has the same one every time.
+    """
     cost = AlgebraCost.current()
     if isinstance(inner, BitRows):
-        return _join_bits(to_pairs(outer), inner)
+        if isinstance(outer, Lineage) and (map_ := as_affine(outer)) and map_.is_identity:
+            return replace(inner, exact=outer.exact and inner.exact)
+        known = {} if written is None else written
+        if id(outer) not in known:
+            known[id(outer)] = to_pairs(outer)
+        return _join_bits(known[id(outer)], inner)
     if max(count(outer), count(inner)) <= cost.few_pairs:
         return join(to_pairs(outer), to_pairs(inner))
     if isinstance(outer, Lineage) and isinstance(inner, Lineage):
@@ -278,7 +291,7 @@ def join(outer: Pairs, inner: Pairs) -> Pairs | BitRows | None:
     start = np.searchsorted(inner.out, outer.in_, side="left")
     stop = np.searchsorted(inner.out, outer.in_, side="right")
     found, cost = int((stop - start).sum()), AlgebraCost.current()
-    width = prod(inner.in_shape) // 8 + 1
+    width = prod(inner.in_shape) // 8 + 8
     most_rows = max(prod(inner.out_shape), prod(outer.out_shape))
     if (
         found > cost.bit_pairs
@@ -300,9 +313,9 @@ def join(outer: Pairs, inner: Pairs) -> Pairs | BitRows | None:
 
 def _join_bits(outer: Pairs, inner: BitRows) -> BitRows:
     """Unite the rows of the cells in the middle, some at a time."""
-    rows = np.zeros((prod(outer.out_shape), inner.rows.shape[1]), np.uint8)
+    rows = np.zeros((prod(outer.out_shape), inner.rows.shape[1]), inner.rows.dtype)
     outs, starts = np.unique(outer.out, return_index=True)
-    step = max(1, AlgebraCost.current().bit_bytes // max(1, rows.shape[1]))
+    step = max(1, AlgebraCost.current().bit_bytes // max(1, rows.strides[0]))
     begin = 0
     while begin < len(outs):
         end = int(np.searchsorted(starts, starts[begin] + step))
@@ -353,4 +366,4 @@ def unite(parts: Sequence[Either]) -> Either:
 
 def as_lineage(lineage: Either) -> Lineage:
     """Return a lineage, compressed if it is not yet."""
-    return lineage if isinstance(lineage, Lineage) else to_pairs(lineage).lineage()
+    return lineage if isinstance(lineage, Lineage) else lineage.lineage()

@@ -10,7 +10,9 @@ class CaptureCost(CostModel):
     """Thresholds of capture."""
 
     waiting_steps: int = 256  # steps that wait in memory before they are committed together
+    waiting_seconds: float = 1.0  # for which a step may wait to be committed
     waiting_writes: int = 4096  # writes into an array after which it gets a version, unread
+    alike_pairs: int = 1 << 16  # pairs of a loop's round that are remembered for its next one
     few_values: int = 16  # cells of an untracked argument that are written down with the call
     reuse_cells: int = 1 << 14  # cells of an array from which a call's lineage is remembered
     reuse_calls: int = 32  # calls on the same arrays whose lineage is remembered

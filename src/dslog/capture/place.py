@@ -18,7 +18,7 @@ from typing import Literal
 
 Origin = Literal["dslog", "installed", "program"]
 
-_HERE = str(Path(__file__).resolve().parents[1])
+_HERE = str(Path(__file__).parents[1])
 _INSTALLED = tuple(
     sorted({sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")})
 )

@@ -4,8 +4,8 @@ A *node* is one version of one array, as the store knows it, without its values.
 operation between nodes, with its lineage. A recorder takes note of steps. Registering must not cost
 more than the numpy call it is about, so a store's recorder keeps them in memory, without names, and
 commits many at a time: before anything is read from the store, when it is closed, when enough of
-them wait, when the program ends, and on ``store.flush()``. Each is in the store as a whole or not
-at all.
+them wait or one waits for a second, when the program ends, and on ``store.flush()``. Each is in the
+store as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from dslog.capture.capture_cost import CaptureCost
+from dslog.capture.flusher import FLUSHER
 from dslog.capture.leaks import LeakLog
 from dslog.capture.values import Keeper
 from dslog.errors import CaptureError
@@ -71,7 +72,9 @@ class Node:
         if self._name is None:
             wanted = self.wanted
             text = wanted if isinstance(wanted, str) else f"{wanted[0].name}.{wanted[1]}"
-            self._name = self.owner.free_name(text)
+            name = self.owner.free_name(text)
+            if self._name is None:  # another thread may have been faster
+                self._name = name
         return self._name
 
     @name.setter
@@ -136,8 +139,16 @@ class Use:
 class StoreRecorder:
     """A store's side of capture: names for arrays, and steps that wait to be committed."""
 
-    def __init__(self, commit: Commit, keeper: Keeper, leaks: LeakLog | None = None) -> None:
+    def __init__(
+        self,
+        commit: Commit,
+        keeper: Keeper,
+        leaks: LeakLog | None = None,
+        *,
+        each: bool = False,
+    ) -> None:
         self._commit = commit
+        self._each = each  # nothing waits
         self.leaks = LeakLog() if leaks is None else leaks
         self._keeper = keeper
         self._values: dict[Node, Array] = {}
@@ -146,7 +157,9 @@ class StoreRecorder:
         self._last: Counter[str] = Counter()
         self._new: list[Node] = []
         self._steps: list[Step] = []
-        self._left: list[DraftLeak] = []  # that a failed commit did not store
+        self._left: list[DraftLeak] = []  # that no commit has stored yet
+        self._aged = (0, 0)  # new nodes and steps that waited when the clock was last looked at
+        self._patience = CaptureCost.current().waiting_seconds
         self._alive: list[weakref.ref[object]] = []
         self._looked = 0  # arrays alive when the dead ones were last dropped
         self.late: Callable[[], None] | None = None  # records what is computed late: frames
@@ -154,6 +167,7 @@ class StoreRecorder:
         self.closed = False
         self._use: weakref.ref[Use] | None = None
         RECORDERS.add(self)
+        FLUSHER.add(self)
 
     def use(self) -> Use:
         """Return what has the store closed when nobody has it any more."""
@@ -200,6 +214,8 @@ class StoreRecorder:
             node.name, node.brought = name, True
             self._names.add(name)
             self._new.append(node)
+            if self._each:
+                self.flush()
             return node
 
     def known(self, name: str, shape: Shape) -> Node:
@@ -276,6 +292,11 @@ class StoreRecorder:
                 self.flush()  # before the new one, which may still get a name
             self._steps.append(step)
             self._new.extend(node for node in step.outputs if not node.stored)
+            if self._each:
+                self.flush()
+                return
+        if not FLUSHER.awake:
+            FLUSHER.wake(self._patience)
 
     def reach(self, node: Node) -> None:
         """Do nothing: every node of a store can be an input."""
@@ -283,23 +304,49 @@ class StoreRecorder:
     def flush(self) -> None:
         """Commit what waits, in one transaction."""
         with self._lock:
-            new, steps = self._new, self._steps
-            leaks = self._left + (self.leaks.drain(self) if self.leaks.waits else [])
-            if not new and not steps and not leaks:
-                return
-            self._new, self._steps, self._left = [], [], []
-            try:
-                names = {node.name for node in new}
-                drafts = [_draft(step) for step in steps]
-                self._commit.operations(drafts, new, self._another_name, leaks)
-            except BaseException:
-                self._new, self._steps = new + self._new, steps + self._steps
-                self._left = leaks
-                raise
-            for node in new:
-                node.stored = True
-            self._names -= names | {node.name for node in new}
-            self._save_values()
+            self._flush(len(self._new), len(self._steps))
+
+    def flush_aged(self) -> bool:
+        """Commit what waited at the last call already, and say whether anything waits."""
+        with self._lock, self.catalog.still():
+            if self.closed:
+                return False
+            if any(self._aged):
+                self._flush(*self._aged)
+            self._aged = len(self._new), len(self._steps)
+            return bool(any(self._aged) or self._left or self.leaks.waits)
+
+    def _flush(self, nodes: int, steps: int) -> None:
+        """Commit the first of the new nodes and of the steps that wait, in one transaction.
+
+        Leaks of later nodes, or that happened when these were there, wait as well.
+        """
+        new, drafted = self._new[:nodes], self._steps[:steps]
+        leaks = self._left + (self.leaks.drain(self) if self.leaks.waits else [])
+        if not new and not drafted and not leaks:
+            return
+        later = self._new[nodes:], self._steps[steps:]
+        known = set(new)
+        now: list[DraftLeak] = []
+        left: list[DraftLeak] = []
+        for leak in leaks:
+            stored = leak.array in known or (isinstance(leak.array, Node) and leak.array.stored)
+            (now if stored and leak.before <= nodes else left).append(leak)
+        self._new, self._steps = later
+        self._left = [replace(leak, before=max(leak.before - nodes, 0)) for leak in left]
+        self._aged = 0, 0
+        try:
+            names = {node.name for node in new}
+            drafts = [_draft(step) for step in drafted]
+            self._commit.operations(drafts, new, self._another_name, now)
+        except BaseException:
+            self._new, self._steps = new + self._new, drafted + self._steps
+            self._left = leaks
+            raise
+        for node in new:
+            node.stored = True
+        self._names -= names | {node.name for node in new}
+        self._save_values()
 
     def flush_all(self) -> None:
         """Record what is computed late, and commit everything."""

@@ -6,12 +6,14 @@ class puts them together.
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Union, overload
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, overload
 
 from dslog.capture.leaks import LeakLog, Policy, own_read
 from dslog.capture.numpy.array import TrackedArray, track
@@ -21,6 +23,7 @@ from dslog.capture.read_capture import read_capture
 from dslog.capture.recorder import StoreRecorder
 from dslog.capture.values import Keeper, KnownValues
 from dslog.config import Config
+from dslog.errors import StoreError
 from dslog.questions.diff import Diff, Run, diff
 from dslog.questions.dropped import Dropped, dropped
 from dslog.questions.first_nan import FirstNan, first_nan
@@ -38,7 +41,9 @@ from dslog.reuse.predictor import Predictor
 from dslog.store.arguments import ArgumentError
 from dslog.store.catalog import SignatureInfo, find_array
 from dslog.store.engines import check_engine, is_frame
+from dslog.store.files import VALUES
 from dslog.store.lineage_store import LineageStore
+from dslog.store.maintenance import VerifyReport
 from dslog.types import Array, Shape
 
 if TYPE_CHECKING:
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
     from dslog.capture.spark.table_node import Tracker
     from dslog.capture.spark.tracked_frame import TrackedFrame
 
-VALUES = "values"
+Durability = Literal["batch", "call"]
 RunLike = Union["Store", str, PathLike[str], slice]
 """What ``diff`` compares."""
 
@@ -60,7 +65,9 @@ class Store(LineageStore):
     """A store whose arrays can be tracked.
 
     Calls on tracked arrays wait in memory and are committed together, before the catalog is used
-    for anything else, when the store is closed, and at the latest when the program ends.
+    for anything else, when the store is closed, within a second, and when the program ends.
+
+    A forked process may use the store as well; arrays that its parent tracks are plain in it.
     """
 
     def __init__(
@@ -70,19 +77,42 @@ class Store(LineageStore):
         *,
         spark: object = None,
         leaks: Policy = "warn",
+        durability: Durability = "batch",
     ) -> None:
-        log = LeakLog(leaks)
+        if durability not in get_args(Durability):
+            raise ArgumentError(f"durability is one of 'batch', 'call', not {durability!r}")
+        self._durable = durability == "call"
         config = Config.from_environment()
         reuse = Predictor(
             config.reuse_after, config.reuse_probes, numpy_library, on_values=depends_on_values
         )
-        super().__init__(path, mode, read_capture=read_capture, reuse=reuse, spark=spark)
-        values = self._path / VALUES if self._path else None
-        self._keeper = Keeper(values)
-        self.recorder = StoreRecorder(self._registrar.commit, self._keeper, log)
+        super().__init__(
+            path,
+            mode,
+            read_capture=read_capture,
+            reuse=reuse,
+            spark=spark,
+            durable=self._durable,
+        )
+        self._keeper = Keeper(self._path / VALUES if self._path else None)
+        if self._catalog.was_unsealed:
+            self._keeper.seal_old()
+        self._begin(LeakLog(leaks))
+        _STORES.add(self)
+
+    def _begin(self, leaks: LeakLog) -> None:
+        """Begin to record: in a forked process as if nothing had been tracked."""
+        commit = self._registrar.commit
+        self.recorder = StoreRecorder(commit, self._keeper, leaks, each=self._durable)
         self._frames: Tracker | None = None
         self._use = self.recorder.use()
         self._rescue = weakref.finalize(self._use, self.recorder.close)
+
+    def _after_fork(self) -> None:
+        closed = not self._rescue.alive
+        self._begin(LeakLog(self.recorder.leaks.policy))
+        if closed:
+            self._rescue()
 
     @overload
     def track(
@@ -235,6 +265,15 @@ class Store(LineageStore):
         """
         return import_signatures(self, path)
 
+    def verify(self) -> VerifyReport:
+        """Re-read everything and check it; problems are reported, not raised."""
+        found = super().verify()
+        try:
+            names = [array.name for array in self.arrays()]
+        except StoreError:  # which is among the problems
+            return found
+        return replace(found, problems=(*found.problems, *self._keeper.problems(names)))
+
     def flush(self) -> None:
         """Commit what was captured so far; queries and ``close`` do that by themselves."""
         self.recorder.flush_all()
@@ -264,10 +303,22 @@ class Store(LineageStore):
     def _as_run(self, part: slice | None = None) -> Run:
         history = self._history()
         calls = history.calls if part is None else history.calls[part]
-        label = str(self._path or ":memory:")
+        label = self._given
         if part is not None:
             label += f" operations {part.start or 0}:{'' if part.stop is None else part.stop}"
         return Run(label, history, calls, self._engines.load)
+
+
+_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for store in list(_STORES):
+        store._after_fork()  # noqa: SLF001 (of this module)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def open_store(
@@ -276,6 +327,7 @@ def open_store(
     *,
     spark: object = None,
     leaks: Policy = "warn",
+    durability: Durability = "batch",
 ) -> Store:
     """Open the store in a directory, or make one there.
 
@@ -283,5 +335,9 @@ def open_store(
     directory can't be written. ``spark`` is a session, or settings for one, for the steps that run
     on Spark. ``leaks`` says what happens where values leave a tracked array: ``"warn"`` tells once
     per place, ``"error"`` raises a LeakError, ``"ignore"`` only notes it, as the others do too.
+
+    ``durability``: with ``"batch"`` tracked calls wait, for a second at most, to be committed
+    together, and a power cut may take back what was committed last. With ``"call"`` each call is
+    committed, and on disk, before the program goes on.
     """
-    return Store(path, mode, spark=spark, leaks=leaks)
+    return Store(path, mode, spark=spark, leaks=leaks, durability=durability)

@@ -1,16 +1,21 @@
 """Values of arrays and tables: those that are kept in the store, and those that a program holds.
 
 Kept are arrays as ``.npy`` files and tables as Parquet, by name, in the folder ``values`` of the
-store; never pickled, so arrays of Python objects are passed over. A store in memory keeps them in
+store; never pickled, so arrays of Python objects are passed over. Behind an array's bytes is a
+checksum of them and of its name; one without is from an old store. A store in memory keeps them in
 memory. Held are tracked arrays that the program has not let go of, nor written to since.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +24,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dslog.cells.cellset import CellSet
-from dslog.errors import NotFoundError, did_you_mean
+from dslog.errors import CorruptError, NotFoundError, did_you_mean
+from dslog.lineage.part_files import opened
+from dslog.store.files import flush
 from dslog.types import I64, Array
 
 
@@ -38,11 +45,16 @@ class Keeper:
             self._memory[name] = values
             return
         self._directory.mkdir(exist_ok=True)
-        path = self._path(self._directory, name)
-        draft = path.with_suffix(".tmp")
-        with draft.open("wb") as file:
-            np.save(file, values, allow_pickle=False)
-        draft.replace(path)
+        sink = io.BytesIO()
+        np.save(sink, values, allow_pickle=False)
+        sink.write(_MARK + _sum(sink.getbuffer(), name))
+        draft = self._directory / f"{uuid4().hex}.tmp"
+        with draft.open("xb") as file:
+            file.write(sink.getbuffer())
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(_path(self._directory, name))
+        flush(self._directory)
 
     def load(self, name: str) -> Array:
         """Return the values of an array, or raise if they were not kept."""
@@ -58,16 +70,65 @@ class Keeper:
         """Return the values of an array, or None if they were not kept."""
         if self._directory is None:
             return self._memory.get(name)
-        path = self._path(self._directory, name)
-        return np.load(path, allow_pickle=False) if path.exists() else None
+        path = _path(self._directory, name)
+        if not path.exists():
+            return None
+        try:
+            with opened(path, path.lstat().st_size) as file:
+                content = file.read()
+            body, mark, found = content[:-_TAIL], content[-_TAIL:-_SUM], content[-_SUM:]
+            if (mark, found) != (_MARK, _sum(body, name)):
+                raise CorruptError(f"the checksum of {path} differs")
+            values: Array = np.load(io.BytesIO(body), allow_pickle=False)
+        except (OSError, ValueError, EOFError, MemoryError) as error:
+            raise CorruptError(
+                f"the kept values of {name!r} are damaged: {error}; restore them from a copy, or "
+                f"run again what made them"
+            ) from error
+        return values
+
+    def problems(self, names: Iterable[str]) -> list[str]:
+        """Read what is kept of these arrays and say what is wrong with it."""
+        found = []
+        for name in names:
+            try:
+                self.find(name)
+            except CorruptError as error:
+                found.append(str(error))
+        return found
+
+    def seal_old(self) -> None:
+        """Give what an old store kept, as it is now, the checksum that it lacks."""
+        for path in [] if self._directory is None else list(self._directory.glob("*.npy")):
+            content = path.read_bytes()
+            if content[-_TAIL:-_SUM] != _MARK:
+                path.unlink()
+                self.save(unquote(path.stem), np.load(io.BytesIO(content), allow_pickle=False))
 
     def _names(self) -> list[str]:
         if self._directory is None:
             return list(self._memory)
-        return [path.stem for path in self._directory.glob("*.npy")]
+        return [unquote(path.stem) for path in self._directory.glob("*.npy")]
 
-    def _path(self, directory: Path, name: str) -> Path:
-        return directory / f"{quote(name, safe='')}.npy"
+
+_MARK, _SUM = b"\ndslog values 1\n", 16
+_TAIL = len(_MARK) + _SUM
+
+
+def _sum(content: bytes | memoryview, name: str) -> bytes:
+    """The checksum of an array's file: values under another array's name don't pass."""
+    return hashlib.sha256(hashlib.sha256(content).digest() + name.encode()).digest()[:_SUM]
+
+
+def _path(directory: Path, name: str) -> Path:
+    """Where an array's values are: a name too long for a file's is cut, and told by its hash."""
+    quoted = quote(name, safe="")
+    if len(quoted) > _LONGEST:
+        quoted = f"{quoted[:100]}-{hashlib.sha256(name.encode()).hexdigest()}"
+    return directory / f"{quoted}.npy"
+
+
+_LONGEST = 200
 
 
 class KnownValues:

@@ -22,6 +22,12 @@ class CompressCost(CostModel):
     looks: int = 64  # rows of the next cell that are compared with a sampled one
     rare: int = 32  # a merge in so many rows is not worth a pass over all of them
 
+    # bits
+    run_samples: int = 64  # rows of bits that tell how long their runs are
+    strides: int = 4  # of runs that are looked for
+    run_pairs: int = 4  # in a run, on average, from which runs beat pairs
+    run_bytes: int = 1 << 22  # of bits, one to a byte, that are looked at together
+
     # the choice between forms
     enough_rows: int = 2  # rows that no other form would beat
     scatter_pairs: int = 1 << 16  # pairs from which it is asked whose axes should be absolute

@@ -30,7 +30,7 @@ from dslog.relation.relation import sort_unique
 from dslog.types import I64
 
 I8 = npt.NDArray[np.int8]
-_MOST_INPUTS = 6  # patterns of moving inputs are an int8 of bits
+MOST_INPUTS = 6  # patterns of moving inputs are an int8 of bits
 
 
 def provrc(
@@ -172,7 +172,7 @@ def _settled(columns: I64, l: int, m: int) -> I64:
 def _one_pass(relation: I64, l: int, m: int, most: float) -> tuple[int, Table]:
     """Compress a sorted relation of one run per cell; the status says if it is no such thing."""
     n, cost = len(relation), CompressCost.current()
-    if m > _MOST_INPUTS:
+    if m > MOST_INPUTS:
         return _check_order(relation), Table.empty(l, m)
     head, times, length = (np.empty(n, np.int64) for _ in range(3))
     axis, pattern = (np.empty(n, np.int8) for _ in range(2))

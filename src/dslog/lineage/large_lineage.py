@@ -85,14 +85,20 @@ LargeTerm = tuple[Factor | PartFactor, ...]
 class Unit:
     """What is read at a time: row groups of a part file, by default all of them.
 
-    ``term`` says which product the rows are a factor of. Without a path it is a product in memory.
+    ``term`` says which product the rows are a factor of. Without a path it is a product in memory;
+    with one, ``part`` is the file.
     """
 
     term: int
     rows: int
     path: Path | None = None
-    levels: int = 0
+    part: PartFile | None = None
     groups: tuple[int, ...] = ()
+
+    @property
+    def levels(self) -> int:
+        """How many fold levels the rows have."""
+        return self.part.levels if self.part else 0
 
 
 @dataclass(frozen=True)
@@ -190,8 +196,9 @@ class LargeLineage:
     def table_of(self, unit: Unit) -> Table:
         """Read the rows of a unit in a part file."""
         assert unit.path is not None  # noqa: S101
+        assert unit.part is not None  # noqa: S101
         num_out, num_in = map(len, self.table_shapes(unit.term))
-        return read_groups(unit.path, unit.groups, num_out, num_in, unit.levels)
+        return read_groups(unit.path, unit.part, unit.groups, num_out, num_in)
 
     def of_tables(self, tables: Iterable[tuple[int, Table | None]]) -> Lineage:
         """Return a Lineage of some terms; a table takes the place of a term's part files."""
@@ -275,13 +282,13 @@ class LargeLineage:
             yield Unit(number, sum(len(f.table) for f in self.terms[number]))
             return
         for part in factor.table.parts_met(axes, boxes):
-            yield Unit(number, part.rows, factor.table.root / part.name, part.levels)
+            yield Unit(number, part.rows, factor.table.root / part.name, part)
 
     def _pruned(self, unit: Unit, axes: slice, boxes: I64, most: int) -> list[Unit]:
         factor = self._filed(unit.term)
-        if factor is None or unit.path is None or unit.groups:
+        if factor is None or unit.path is None or unit.part is None or unit.groups:
             return [unit]
-        footer = read_footer(unit.path)
+        footer = read_footer(unit.path, unit.part)
         bounds = group_bounds(footer, factor.table.num_out, factor.table.num_in, unit.levels)
         units: list[Unit] = []
         held: list[int] = []
@@ -312,7 +319,7 @@ def _encode_parts(
             for name in attribute_names(table.num_out, table.num_in, parts[0].levels)
         },
         "blob": len(blobs) - 1,
-        "parts": [[part.rows, part.bounds] for part in parts],
+        "parts": [[part.rows, part.bounds, part.sums] for part in parts],
     }
 
 
@@ -333,8 +340,16 @@ def decode_large(
         if "parts" not in item:
             return decode_factor(item, absolute, relative, blobs)
         parts = tuple(
-            PartFile(f.name, rows, item["k"], f.nbytes, f.checksum, tuple(map(tuple, bounds)))
-            for f, (rows, bounds) in zip(files[item["blob"]], item["parts"], strict=True)
+            PartFile(
+                f.name,
+                rows,
+                item["k"],
+                f.nbytes,
+                f.checksum,
+                tuple(map(tuple, bounds)),
+                tuple(sums[0]) if sums else (),
+            )
+            for f, (rows, bounds, *sums) in zip(files[item["blob"]], item["parts"], strict=True)
         )
         outs = tuple(item.get("b", range(len(absolute))))
         ins = tuple(item.get("a", range(len(relative))))

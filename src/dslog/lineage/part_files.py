@@ -2,8 +2,9 @@
 
 A part has the columns of ``lineage.codec``, all of them, as plain integers whose types follow from
 the shapes of the arrays, so that any reader can put the parts of a Lineage one after another, and
-SQL can read them. Rows are sorted by their first output cell; row groups are small and every page
-has a checksum, because a query reads the few row groups that its bounds let through.
+SQL can read them. Rows are sorted by their first output cell; row groups are small, because a query
+reads the few that its bounds let through. Footer and row groups have a checksum each, which the
+catalog holds: nothing of a file is parsed before its bytes are what was written.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Sequence
+import stat
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 import numpy as np
@@ -38,6 +43,7 @@ class PartFile:
     """A part file that was written and flushed, under a name that nobody used before.
 
     ``bounds`` hold every cell its rows name: ``(lo, hi)`` per output axis, then per input axis.
+    ``sums`` are the CRC-32 of the footer, and of each row group; files of old stores have none.
     """
 
     name: str
@@ -46,19 +52,20 @@ class PartFile:
     nbytes: int
     checksum: bytes
     bounds: Bounds
+    sums: tuple[int, ...] = ()
 
     def to_json(self) -> str:
         """Return a text that ``from_json`` reads."""
-        return json.dumps(
-            [self.name, self.rows, self.levels, self.nbytes, self.checksum.hex(), self.bounds]
-        )
+        checksum = self.checksum.hex()
+        words = [self.name, self.rows, self.levels, self.nbytes, checksum, self.bounds, self.sums]
+        return json.dumps(words)
 
     @classmethod
     def from_json(cls, text: str) -> PartFile:
         """Undo ``to_json``."""
-        name, rows, levels, nbytes, checksum, bounds = json.loads(text)
+        name, rows, levels, nbytes, checksum, bounds, sums = json.loads(text)
         ends = tuple((lo, hi) for lo, hi in bounds)
-        return cls(name, rows, levels, nbytes, bytes.fromhex(checksum), ends)
+        return cls(name, rows, levels, nbytes, bytes.fromhex(checksum), ends, tuple(sums))
 
 
 def write_part(table: Table, out_shape: Shape, in_shape: Shape, directory: Path) -> PartFile:
@@ -86,7 +93,28 @@ def write_part(table: Table, out_shape: Shape, in_shape: Shape, directory: Path)
         os.fsync(file.fileno())
     checksum = hashlib.sha256(content).digest()[:16]
     full = f"{directory.name}/{name}"
-    return PartFile(full, len(table), table.levels, len(content), checksum, table_bounds(table))
+    sizes = len(table), table.levels, len(content)
+    return PartFile(full, *sizes, checksum, table_bounds(table), _sums(content))
+
+
+def _sums(content: memoryview) -> tuple[int, ...]:
+    """Return the checksums of a Parquet file's footer and of its row groups."""
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    footer = pq.read_metadata(pa.BufferReader(content))
+    stretches = [(start, len(content)), *map(_stretch, map(footer.row_group, _groups(footer)))]
+    return tuple(zlib.crc32(content[start:stop]) for start, stop in stretches)
+
+
+def _groups(footer: pq.FileMetaData) -> range:
+    return range(footer.num_row_groups)
+
+
+def _stretch(group: pq.RowGroupMetaData) -> tuple[int, int]:
+    """Return where a row group starts and stops in its file; our columns have no dictionaries."""
+    columns = [group.column(number) for number in range(group.num_columns)]
+    starts = [column.data_page_offset for column in columns]
+    stops = [column.data_page_offset + column.total_compressed_size for column in columns]
+    return min(starts, default=0), max(stops, default=0)
 
 
 def table_bounds(table: Table) -> Bounds:
@@ -188,26 +216,82 @@ def meets(bounds: I64, boxes: I64) -> npt.NDArray[np.bool_]:
     return found
 
 
+@contextmanager
+def opened(path: Path, nbytes: int) -> Iterator[BinaryIO]:
+    """Open a plain file of this size; links, pipes and devices are refused, and never waited for.
+
+    What goes wrong while it is read is a CorruptError too.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        with os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise _damaged(path, "it is no plain file")
+            if status.st_size != nbytes:
+                said = f"it has {status.st_size} bytes, not the {nbytes} that were written"
+                raise _damaged(path, said)
+            yield file
+    except CorruptError:
+        raise
+    except (OSError, MemoryError, pa.ArrowException) as error:
+        raise _damaged(path, error) from error
+
+
 @lru_cache(maxsize=256)
-def read_footer(path: Path) -> pq.FileMetaData:
-    """Return a part's footer; files never change, so a few are kept."""
-    try:
-        return pq.read_metadata(path)
-    except (OSError, pa.ArrowException) as error:
-        raise _damaged(path, error) from error
+def read_footer(path: Path, part: PartFile) -> pq.FileMetaData:
+    """Return a part's footer, once its bytes are checked; files never change: a few are kept."""
+    with opened(path, part.nbytes) as file:
+        if not part.sums:
+            return pq.read_metadata(pa.BufferReader(_whole(path, part, file)))
+        file.seek(max(part.nbytes - 8, 0))
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(max(part.nbytes - 8 - length, 0))
+        tail = file.read()
+        _compare(tail, part.sums[0], path)
+        return pq.read_metadata(pa.BufferReader(tail))
 
 
-def read_groups(path: Path, groups: Sequence[int], num_out: int, num_in: int, levels: int) -> Table:
-    """Read row groups of a part file, by default all; every page's checksum is compared."""
-    try:
-        with pq.ParquetFile(
-            path, metadata=read_footer(path), page_checksum_verification=True
-        ) as file:
-            some = list(groups or range(file.metadata.num_row_groups))
-            blob = file.read_row_groups(some, use_threads=False)
-    except (OSError, pa.ArrowException) as error:
-        raise _damaged(path, error) from error
-    return rows_of(blob, num_out, num_in, levels)
+def read_groups(
+    path: Path, part: PartFile, groups: Sequence[int], num_out: int, num_in: int
+) -> Table:
+    """Read row groups of a part file, by default all, once their bytes are checked."""
+    footer = read_footer(path, part)
+    some = list(groups or _groups(footer))
+    with opened(path, part.nbytes) as file:
+        if part.sums:
+            content = np.zeros(part.nbytes, np.uint8)  # pages that stay empty take no memory
+            for group in some:
+                start, stop = _stretch(footer.row_group(group))
+                file.seek(start)
+                read = file.read(stop - start)
+                _compare(read, part.sums[group + 1], path)
+                content[start:stop] = np.frombuffer(read, np.uint8)
+            source = pa.BufferReader(content)
+        else:
+            source = pa.BufferReader(_whole(path, part, file))
+        with pq.ParquetFile(source, metadata=footer, page_checksum_verification=True) as parquet:
+            blob = parquet.read_row_groups(some, use_threads=False)
+    return rows_of(blob, num_out, num_in, part.levels)
+
+
+def check_part(path: Path, part: PartFile) -> None:
+    """Raise a CorruptError unless a whole file is what was written, for others that read it."""
+    with opened(path, part.nbytes) as file:
+        _whole(path, part, file)
+
+
+def _whole(path: Path, part: PartFile, file: BinaryIO) -> bytes:
+    """Return a file's bytes, checked."""
+    content = file.read(part.nbytes)
+    if hashlib.sha256(content).digest()[:16] != part.checksum:
+        raise _damaged(path, "its checksum differs")
+    return content
+
+
+def _compare(content: bytes, expected: int, path: Path) -> None:
+    if zlib.crc32(content) != expected:
+        raise _damaged(path, "its checksum differs")
 
 
 def group_bounds(footer: pq.FileMetaData, num_out: int, num_in: int, levels: int) -> I64:
@@ -241,7 +325,7 @@ def _group_bounds(group: pq.RowGroupMetaData, num_out: int, num_in: int) -> I64:
     return np.array(bounds, np.int64).reshape(-1, 2)
 
 
-def _damaged(path: Path, error: Exception) -> CorruptError:
+def _damaged(path: Path, error: object) -> CorruptError:
     return CorruptError(
         f"can't read the file {path}: {error}; restore it from a copy, or capture that lineage "
         f"again. On a cluster, every executor must see the store's directory under this path"

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.cells.cellset import CellSet, Labels
+from dslog.errors import CorruptError, pair_named
 from dslog.lineage.lineage import Lineage
 from dslog.query.graph import Walk
 from dslog.query.plan import Direction, Edge, Plan, Step
@@ -126,7 +127,15 @@ def run_step(step: Step, cells: Cells, load: Load) -> Cells:
 
     What comes through a superset is one, also when it is empty; so for the other labels.
     """
-    found = [follow_lineage(load(hop.edge), cells, hop.direction) for hop in step.hops]
+    found: list[Cells] = []
+    for hop in step.hops:
+        with pair_named(hop.edge.out, hop.edge.in_):
+            found.append(follow_lineage(load(hop.edge), cells, hop.direction))
+    if not found:
+        raise CorruptError(
+            f"lineage to {step.target!r} is missing from the catalog, whose index of it says that "
+            f"there is some; 'dslog verify' says more, 'dslog repair' keeps what is sound"
+        )
     return labelled(reduce(unite_cells, found), step)
 
 

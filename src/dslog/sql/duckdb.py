@@ -16,6 +16,7 @@ import pyarrow as pa
 from dslog.algebra.product import plain_table
 from dslog.errors import DslogError
 from dslog.lineage.lineage import Lineage
+from dslog.lineage.part_files import check_part
 from dslog.relation.relation import column_names
 from dslog.sql.sql_cost import SqlCost
 from dslog.sql.table_kinds import rows_batches, rows_schema
@@ -67,6 +68,9 @@ def _sources(
         yield _registered(con, stored.read(), stored.number, f"dslog_{name}", plain=plain)
         return
     files = [unit for unit in large.units() if unit.path and not unit.levels]
+    for unit in files:
+        if unit.path and unit.part:
+            check_part(unit.path, unit.part)  # DuckDB knows of no checksums
     if files:
         yield _files_query([unit.path for unit in files if unit.path], stored.number, sides)
     others = [unit for unit in large.units() if unit not in files]

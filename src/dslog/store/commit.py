@@ -97,6 +97,7 @@ class Commit:
 
         The same lineage again changes nothing; another one for the same pair is united with it.
         """
+        self.catalog.require_writable()
         with ExitStack() as cleanup:
             body = self._stage(pair, lineage, cleanup, {})
             with self.catalog.transaction() as transaction:
@@ -120,6 +121,7 @@ class Commit:
         gives it another name, inside the transaction, where names can't be taken any more; or the
         same, to go on with the array that is there.
         """
+        self.catalog.require_writable()
         stored: list[Operation] = []
         settled: list[tuple[Body | int | None, int | None]] = []
         with ExitStack() as cleanup:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from dslog.cells.selection import number_columns, select
 from dslog.config import Config
-from dslog.errors import EngineError
+from dslog.errors import EngineError, pair_named
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, Follower, Load
@@ -116,7 +116,8 @@ class Engines:
 
     def load(self, edge: Edge) -> Lineage:
         """Return a lineage in memory, all of it."""
-        return self._load(edge.key)
+        with pair_named(edge.out, edge.in_):
+            return self._load(edge.key)
 
     def _load(self, number: int, body: Body | None = None) -> Lineage:
         lineage = self.cache.get(number)

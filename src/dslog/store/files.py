@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
 import time
 import weakref
@@ -30,21 +31,23 @@ from dslog.errors import CorruptError, ShapeError, StoreError
 from dslog.lineage.codec import read_blob, write_blob
 from dslog.lineage.large_lineage import Blob, LargeLineage, PartFactor, decode_large, is_large
 from dslog.lineage.lineage import Lineage
-from dslog.lineage.part_files import PartFile, rows_of, table_bounds
+from dslog.lineage.part_files import PartFile, opened, rows_of, table_bounds
 from dslog.lineage.table import Table
 from dslog.store.catalog import Body, Catalog, FileRecord, Pair
 
 MEMORY = ":memory:"
 CATALOG = "catalog.sqlite"
 FILES = "lineage"
+VALUES = "values"
 _ADVICE = "restore it from a copy, or capture that lineage again"
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A store's directory (None: in memory), and whether it can be written."""
+    """A store's directory (None: in memory), as it was given, and whether it can be written."""
 
     directory: Path | None
+    given: str
     writable: bool
 
     @property
@@ -64,11 +67,11 @@ def locate(path: str | PathLike[str], mode: str) -> Location:
     if path == MEMORY:
         if mode == "r":
             raise StoreError("a store in memory starts empty: open it with mode='a'")
-        return Location(None, writable=True)
+        return Location(None, MEMORY, writable=True)
     directory = _directory(path)
     if not directory.exists():
         _make(directory, mode)
-    return Location(directory, writable=_inspect(directory, mode))
+    return Location(directory, os.fspath(path), writable=_inspect(directory, mode))
 
 
 def _directory(path: str | PathLike[str]) -> Path:
@@ -77,7 +80,7 @@ def _directory(path: str | PathLike[str]) -> Path:
         raise StoreError(f"{path!r} is no path: give a directory, or ':memory:'")
     if "://" in text:
         raise StoreError(f"{text!r} is a URI, but a store's catalog needs a local directory")
-    return Path(text).expanduser()
+    return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100 (links stay what they are)
 
 
 def _make(directory: Path, mode: str) -> None:
@@ -97,6 +100,8 @@ def _inspect(directory: Path, mode: str) -> bool:
         raise StoreError(f"{directory} is a file; a store is a directory") from error
     except OSError as error:
         raise StoreError(f"can't read {directory}: {error}") from error
+    for name in (CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm", FILES, VALUES):
+        check_plain(directory / name, folder=name in (FILES, VALUES))
     exists = CATALOG in names
     if names and not exists:
         raise StoreError(
@@ -108,6 +113,23 @@ def _inspect(directory: Path, mode: str) -> bool:
     catalog = directory / CATALOG
     may_write = os.access(directory, os.W_OK) and (not exists or os.access(catalog, os.W_OK))
     return mode == "a" and may_write
+
+
+def check_plain(path: Path, *, folder: bool = False) -> None:
+    """Raise a StoreError if there is something else than a plain file, or a plain directory.
+
+    A link leads out of the store, a pipe or a device may give bytes without end.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return  # who opens it will say what is wrong
+    if not (stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode)):
+        kind = "a link" if stat.S_ISLNK(mode) else "a special file"
+        wanted = "directory" if folder else "file"
+        raise CorruptError(
+            f"{path} is {kind}, and a store holds plain files only: put the {wanted} itself there"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +158,7 @@ class Files:
         names = [f"{uuid4().hex}.parquet" for _ in blobs]
         records: list[FileRecord] = []
         with self._writing(), self.removed_on_error(names):
-            self.root.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(exist_ok=True)
             for number, (name, blob) in enumerate(zip(names, blobs, strict=True)):
                 if isinstance(blob, tuple):
                     records += [part_record(number, k, part) for k, part in enumerate(blob)]
@@ -144,13 +166,13 @@ class Files:
                 write_blob(blob, self.path(name))
                 records.append(self._record(number, name))
             for directory in {self.path(record.name).parent for record in records} | {self.root}:
-                _flush(directory)
+                flush(directory)
         return tuple(records)
 
     def _record(self, blob: int, name: str) -> FileRecord:
         """Flush a file to disk and describe it."""
         path = self.path(name)
-        _flush(path)
+        flush(path)
         return FileRecord(blob, 0, name, path.stat().st_size, checksum(path))
 
     def read(self, records: Sequence[FileRecord]) -> list[pa.Table]:
@@ -189,19 +211,20 @@ class Files:
                 path.parent.mkdir(exist_ok=True)
                 self.path(source.name).replace(path)
                 self.remove([source.name])
-                _flush(path.parent)
+                flush(path.parent)
 
     def listing(self) -> list[FoundFile]:
         """Return every file there is, committed or not."""
         now = time.time()
         found = []
-        for path in sorted(self.root.rglob("*")):
-            with suppress(FileNotFoundError):  # another process may remove files
-                status = path.stat()
-                if path.is_file():
+        check_plain(self.root, folder=True)
+        for place, _, names in os.walk(self.root):  # follows no links
+            for path in (Path(place, name) for name in names):
+                with suppress(FileNotFoundError):  # another process may remove files
+                    status = path.lstat()
                     name = path.relative_to(self.root).as_posix()
                     found.append(FoundFile(name, status.st_size, now - status.st_mtime))
-        return found
+        return sorted(found, key=lambda file: file.name)
 
     @contextmanager
     def removed_on_error(self, names: Iterable[str]) -> Iterator[None]:
@@ -230,15 +253,8 @@ class Files:
 
     def _read_part(self, record: FileRecord) -> pa.Table:
         path = self.path(record.name)
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise CorruptError(f"can't read the file {path}: {error}; {_ADVICE}") from error
-        if len(content) != record.nbytes:
-            raise CorruptError(
-                f"the file {path} has {len(content)} bytes, not the {record.nbytes} that were "
-                f"written; {_ADVICE}"
-            )
+        with opened(path, record.nbytes) as file:
+            content = file.read(record.nbytes)
         if hashlib.sha256(content).digest()[:16] != record.checksum:
             raise CorruptError(f"the file {path} is damaged: its checksum differs; {_ADVICE}")
         try:
@@ -253,15 +269,39 @@ def part_record(blob: int, place: int, part: PartFile) -> FileRecord:
 
 
 class TemporaryFiles(Files):
-    """Files of a store in memory: a temporary directory, made when needed, gone at the end."""
+    """Files of a store in memory: a temporary directory, made when needed, gone at the end.
+
+    A process that is forked from the one that made them gets its own, with what is there by then:
+    who ends first takes nothing from the other.
+    """
 
     def __init__(self) -> None:
-        super().__init__(Path(tempfile.gettempdir()) / f"dslog-{uuid4().hex}")
-        self._cleanup = weakref.finalize(self, shutil.rmtree, self.root, ignore_errors=True)
+        self._move_to(Path(tempfile.gettempdir()) / f"dslog-{uuid4().hex}")
+
+    @property
+    def root(self) -> Path:  # type: ignore[override]
+        """The directory of this process."""
+        if self._pid != os.getpid():
+            old, new = self._root, self._root.with_name(f"dslog-{uuid4().hex}")
+            self._cleanup.detach()
+            if old.exists():
+                shutil.copytree(old, new, copy_function=os.link)
+            self._move_to(new)
+        return self._root
+
+    def _move_to(self, root: Path) -> None:
+        self._root, self._pid = root, os.getpid()
+        self._cleanup = weakref.finalize(self, _remove_own, root, self._pid)
 
     def close(self) -> None:
         """Remove the directory."""
         self._cleanup()
+
+
+def _remove_own(root: Path, pid: int) -> None:
+    """Remove a directory that this process made."""
+    if pid == os.getpid():
+        shutil.rmtree(root, ignore_errors=True)
 
 
 def checksum(path: Path) -> bytes:
@@ -273,7 +313,7 @@ def checksum(path: Path) -> bytes:
         return hashlib.file_digest(file, "sha256").digest()[:16]
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Have the system write a file, or a directory's entries, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:

@@ -4,12 +4,13 @@ A LineageStore may be used by several threads, and its directory by several proc
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Self
 
 from dslog.cells.cellset import CellSet, Leak, leaky
-from dslog.errors import NotFoundError, ShapeError
+from dslog.errors import NotFoundError, ShapeError, pair_named
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, run_path, run_walk
 from dslog.query.explanation import Explanation, explain_path
@@ -27,7 +28,15 @@ from dslog.store.catalog import (
 )
 from dslog.store.commit import Commit, Registrar, read_captures
 from dslog.store.engines import Engines, Planner, check_engine
-from dslog.store.files import CATALOG, FILES, Files, StoredLineage, TemporaryFiles, locate
+from dslog.store.files import (
+    CATALOG,
+    FILES,
+    Files,
+    StoredLineage,
+    TemporaryFiles,
+    flush,
+    locate,
+)
 from dslog.store.hooks import ReadCapture, Request, Reuse
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
 from dslog.store.sqlite import SqliteCatalog
@@ -37,7 +46,7 @@ class LineageStore:
     """Lineage between arrays, on disk or in memory; ``dslog.open`` makes one.
 
     ``read_capture`` and ``reuse`` are the parts above the store that it asks: see ``hooks``.
-    ``spark`` is a session, or settings for one.
+    ``spark`` is a session, or settings for one. With ``durable``, what is committed is on disk.
     """
 
     def __init__(
@@ -48,10 +57,14 @@ class LineageStore:
         read_capture: ReadCapture,
         reuse: Reuse | None = None,
         spark: object = None,
+        durable: bool = False,
     ) -> None:
         location = locate(path, mode)
-        self._path = location.directory
-        self._catalog = SqliteCatalog(location.catalog, writable=location.writable)
+        self._path, self._given = location.directory, location.given
+        self._catalog = SqliteCatalog(location.catalog, writable=location.writable, durable=durable)
+        if durable and self._path is not None:
+            for directory in (self._path, self._path.parent):  # that it is there at all
+                flush(directory)
         self._files = Files(self._path / FILES) if self._path else TemporaryFiles()
         self._planner = Planner(self._catalog)
         self._engines = Engines(self._catalog, self._files, spark, writable=location.writable)
@@ -142,8 +155,9 @@ class LineageStore:
         the boxes unmerged between steps, the paper's NoMerge: same cells, other cost.
         """
         check_engine(engine)
-        plan, cells = self._plan(path, query)
-        return run_path(plan, cells, self._engines.loader(engine), merge=merge)
+        with pair_named(path[0], path[-1]) if path else nullcontext():
+            plan, cells = self._plan(path, query)
+            return run_path(plan, cells, self._engines.loader(engine), merge=merge)
 
     def backward(self, array: str, query: object, to: str, *, engine: str = "auto") -> CellSet:
         """Return the cells of ``to`` that made these cells of ``array``, over every path.
@@ -218,7 +232,7 @@ class LineageStore:
         catalog_bytes = sum(path.stat().st_size for path in paths if path.exists())
         totals = self._catalog.totals()
         return {
-            "path": str(self._path) if self._path else ":memory:",
+            "path": self._given,
             **totals,
             "catalog_bytes": catalog_bytes,
             "store_bytes": catalog_bytes + totals["file_bytes"],
@@ -250,13 +264,19 @@ class LineageStore:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Store({str(self._path) if self._path else ':memory:'!r})"
+        return f"Store({self._given!r})"
 
     def _plan(self, path: Sequence[str], query: object) -> tuple[Plan, Cells]:
         array, plan = self._planner.plan(check_path(path))
         return plan, self._engines.cells(query, array)
 
     def _walk(
+        self, array: str, query: object, to: str, direction: Direction, engine: str
+    ) -> CellSet:
+        with pair_named(array, to):
+            return self._walk_between(array, query, to, direction, engine)
+
+    def _walk_between(
         self, array: str, query: object, to: str, direction: Direction, engine: str
     ) -> CellSet:
         check_engine(engine)

@@ -42,16 +42,17 @@ class GcReport:
 
 def verify(catalog: Catalog, files: Files) -> VerifyReport:
     """Re-read every lineage: checksums, contents, shapes, and bounds inside the arrays."""
+    problems: list[str] = []
     try:
         with catalog.snapshot():
-            problems = list(catalog.problems())
+            problems += catalog.problems()
             arrays = {array.name: array for array in catalog.arrays()}
             users: dict[int, list[LineageInfo]] = {number: [] for number in catalog.bodies()}
             for info in catalog.lineages():
                 users[info.body].append(info)
             num_files = len(catalog.file_names())
     except StoreError as error:
-        return VerifyReport((str(error),), 0, 0)
+        return VerifyReport((*problems, str(error)), 0, 0)
     for number, infos in users.items():
         problems += _check_body(number, infos, arrays, catalog, files)
     return VerifyReport(tuple(problems), len(users), num_files)

@@ -9,6 +9,10 @@ index per direction of a query, times as integers, and each different lineage on
 many pairs have it: elementwise operations on arrays of one shape share a row.
 """
 
+from dslog.store.seal import COUNTED, SEALED
+
+# ruff: noqa: S608 (names of tables and columns are ours)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """
@@ -110,5 +114,26 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             UNIQUE (array, way, file, line, function, inside)
         )
         """,
+    ),
+    (
+        # Seals, and counts of rows that could be missing: see `dslog.store.seal`.
+        "ALTER TABLE arrays ADD COLUMN made INTEGER NOT NULL DEFAULT 0",  # lineages it is output of
+        "ALTER TABLE arrays ADD COLUMN used INTEGER NOT NULL DEFAULT 0",  # lineages it is input of
+        "ALTER TABLE operations ADD COLUMN sides INTEGER NOT NULL DEFAULT 0",
+        *(f"ALTER TABLE {table} ADD COLUMN seal INTEGER NOT NULL DEFAULT 0" for table in SEALED),
+        "CREATE INDEX operation_arrays_by_array ON operation_arrays (array, role)",
+        (
+            "UPDATE arrays SET made = (SELECT count(*) FROM lineages WHERE output = arrays.id), "
+            "used = (SELECT count(*) FROM lineages WHERE input = arrays.id)"
+        ),
+        (
+            "UPDATE operations SET sides = seal((SELECT coalesce(group_concat(side), '') FROM ("
+            "SELECT role || ':' || position || ':' || array AS side FROM operation_arrays "
+            "WHERE operation = operations.id ORDER BY role, position)))"
+        ),
+        *(f"UPDATE {table} SET seal = seal({columns})" for table, columns in SEALED.items()),
+        "INSERT OR REPLACE INTO meta SELECT 'rows', counts || ' ' || seal(counts) FROM (SELECT "
+        + " || ' ' || ".join(f"(SELECT count(*) FROM {table})" for table in COUNTED)
+        + " AS counts)",
     ),
 )

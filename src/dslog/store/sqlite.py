@@ -1,23 +1,14 @@
-"""The catalog in SQLite: the only module with SQL in it, apart from the schema.
-
-One connection is shared by threads and careful about other processes. Journal mode is WAL, so
-readers never wait for a writer, and ``synchronous`` is NORMAL: a power cut may take back the last
-commits, but whatever is left is consistent. A writer takes the write lock when it begins, so it
-can't fail half-way because somebody else was faster; it waits for that lock, but not for ever.
-"""
+"""The catalog in SQLite: the only module with statements in it, apart from the schema."""
 
 import json
-import os
-import sqlite3
-import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any
 
 from dslog.cells.cellset import PLAIN, Labels, Leak
 from dslog.errors import CorruptError, StoreError, VersionError
@@ -32,266 +23,66 @@ from dslog.store.catalog import (
     Signature,
     compact,
 )
-from dslog.store.store_cost import StoreCost
+from dslog.store.connection import Connection
+from dslog.store.seal import COUNTED, SEALED, damaged, seal, sides_text, unsealed
 from dslog.types import Shape
 
-T = TypeVar("T")
-
-
-class Connection:
-    """A lock around a ``sqlite3`` connection, with errors that say what to do.
-
-    ``path=None`` is a database in memory. A database that can't be written, nor its directory, is
-    read as it is on disk.
-    """
-
-    def __init__(self, path: Path | None, *, writable: bool) -> None:
-        self.path = path
-        self.writable = writable
-        self._lock = threading.RLock()
-        self._pid = os.getpid()
-        self._closed = False
-        self._commit_pending: Callable[[], None] | None = None
-        self._thread = threading.local()
-        with _explained(self._label):
-            self._db = self._connect()
-
-    def before_use(self, commit_pending: Callable[[], None]) -> None:
-        """Have what waits to be written committed before anything else is read or written."""
-        self._commit_pending = commit_pending
-
-    @contextmanager
-    def still(self) -> Iterator[None]:
-        """Leave what waits alone: nothing is committed by this thread until the block ends."""
-        before = getattr(self._thread, "still", False)
-        self._thread.still = True
-        try:
-            yield
-        finally:
-            self._thread.still = before
-
-    def _settle(self) -> None:
-        """Commit what waits; never while the lock is held, for who writes may wait for it."""
-        if self._commit_pending is not None and not getattr(self._thread, "still", False):
-            with self.still():
-                self._commit_pending()
-
-    @property
-    def _label(self) -> str:
-        return str(self.path) if self.path else "the store in memory"
-
-    def _connect(self) -> sqlite3.Connection:
-        if self.path is None:
-            return _open(":memory:", writable=True)
-        target = self.path.resolve().as_uri()
-        if self.writable:
-            return _open(f"{target}?mode=rwc", writable=True)
-        if not os.access(self.path.parent, os.W_OK) and not _wal(self.path).exists():
-            # WAL needs a file beside the database; without one nobody is writing
-            return _open(f"{target}?mode=ro&immutable=1", writable=False)
-        return _open(f"{target}?mode=ro", writable=False)
-
-    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Run a statement and return all its rows."""
-        self._settle()
-        with self._lock:
-            self._check_usable()
-            with _explained(self._label):
-                return self._db.execute(sql, values).fetchall()
-
-    def state(self) -> tuple[int, int]:
-        """Return numbers that change with every commit of others, and every change of our own."""
-        (version,) = self.rows("PRAGMA data_version")[0]
-        return version, self._db.total_changes
-
-    def insert_all(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run an INSERT for many rows inside a transaction."""
-        with self._lock, _explained(self._label):
-            self._db.executemany(sql, rows)
-
-    def insert(self, sql: str, values: Sequence[object]) -> int:
-        """Run an INSERT inside a transaction and return the new row's number."""
-        with self._lock, _explained(self._label):
-            cursor = self._db.execute(sql, values)
-        if cursor.rowcount != 1:
-            raise StoreError(f"{self._label}: a row refers to an array that is not there")
-        return cursor.lastrowid or 0
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Take the write lock; commit when the block ends, roll back when it raises."""
-        self._settle()
-        with self.still(), self._lock:
-            self.require_writable()
-            with _explained(self._label):
-                patiently(lambda: self._db.execute("BEGIN IMMEDIATE"))
-            try:
-                yield
-                with _explained(self._label):
-                    patiently(lambda: self._db.execute("COMMIT"))
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Let all reads of the block see one state, whatever others commit in the meantime."""
-        self._settle()
-        with self.still(), self._lock:
-            self._check_usable()
-            if self._db.in_transaction:  # of this thread, which holds the lock: it sees one state
-                yield
-                return
-            with _explained(self._label):
-                patiently(lambda: self._db.execute("BEGIN"))
-            try:
-                yield
-            finally:
-                self._db.execute("ROLLBACK")
-
-    def require_writable(self) -> None:
-        """Raise a StoreError unless a transaction could begin."""
-        self._check_usable()
-        if not self.writable:
-            raise StoreError(
-                f"{self._label} is open for reading only; open the store with mode='a', "
-                f"in a directory you may write, to change it"
-            )
-
-    def close(self) -> None:
-        """Close the connection; closing twice is fine."""
-        with self._lock:
-            if not self._closed and self._pid == os.getpid():
-                self._db.close()
-            self._closed = True
-
-    def _check_usable(self) -> None:
-        if self._closed:
-            raise StoreError(f"the store is closed: open {self._label} again")
-        if self._pid != os.getpid():
-            raise StoreError(
-                f"{self._label} was opened in another process, before a fork; "
-                f"open the store again in this one"
-            )
-
-
-def patiently(run: Callable[[], T]) -> T:
-    """Run something again until the database is free, while there is patience.
-
-    SQLite waits by itself in most places, but not when several processes create a database.
-    """
-    deadline = monotonic() + StoreCost.current().patience
-    while True:
-        try:
-            return run()
-        except sqlite3.OperationalError as error:
-            if _code(error) not in _BUSY or monotonic() > deadline:
-                raise
-            sleep(0.01)
-
-
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
-
-
-def _open(target: str, *, writable: bool) -> sqlite3.Connection:
-    db = sqlite3.connect(
-        target,
-        uri=True,
-        timeout=StoreCost.current().patience,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        db.execute("PRAGMA foreign_keys = ON")
-        mode = patiently(lambda: db.execute("PRAGMA journal_mode").fetchone())
-        if writable and mode != ("wal",):
-            patiently(lambda: db.execute("PRAGMA journal_mode = WAL"))
-        db.execute("PRAGMA synchronous = NORMAL")
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _wal(path: Path) -> Path:
-    return path.with_name(path.name + "-wal")
-
-
-def _code(error: sqlite3.Error) -> int:
-    """Return the primary result code; extended ones keep it in their lowest byte."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-@contextmanager
-def _explained(label: str) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = _code(error)
-        if code in _DAMAGED:
-            raise CorruptError(
-                f"the catalog {label} is damaged ({error}); restore it from a copy"
-            ) from error
-        if code in _BUSY:
-            waited = StoreCost.current().patience
-            raise StoreError(
-                f"{label} has been locked by another process for {waited:g} s; try again later"
-            ) from error
-        if code == sqlite3.SQLITE_READONLY:
-            raise StoreError(f"{label} can't be written: {error}") from error
-        raise StoreError(f"{label}: {error}") from error
-
+# ruff: noqa: S608 (names of tables and columns are ours, all values are parameters)
 
 _INPUT, _OUTPUT = 0, 1
+_SEALING = 4  # the format that seals came with
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
-_LINEAGES = """
-    SELECT o.name, i.name, l.operation, b.num_rows, b.nbytes, b.exact,
-           iif(EXISTS (SELECT 1 FROM files f WHERE f.body = b.id), 'files', 'catalog'), b.id,
-           coalesce(p.predicted, 0)
-    FROM lineages l
-    JOIN arrays o ON o.id = l.output
-    JOIN arrays i ON i.id = l.input
-    JOIN bodies b ON b.id = l.body
-    LEFT JOIN operations p ON p.id = l.operation
+_OPERATION = [f"p.{column}" for column in SEALED["operations"].split(", ")]
+_LINEAGES = f"""
+    SELECT l.{SEALED["lineages"].replace(", ", ", l.")}, l.seal,
+           b.{SEALED["bodies"].replace(", ", ", b.")}, b.seal,
+           {", ".join(_OPERATION)}, p.seal,
+           EXISTS (SELECT 1 FROM files f WHERE f.body = b.id)
+    FROM lineages l LEFT JOIN bodies b ON b.id = l.body LEFT JOIN operations p ON p.id = l.operation
 """
-_LEAKS = """
-    SELECT a.name, way, file, line, function, inside, count, loses, mark
-    FROM leaks k JOIN arrays a ON a.id = k.array
-"""
-_LEAKS_BETWEEN = """
+_LEAKS = f"SELECT {SEALED['leaks']}, seal FROM leaks"
+_SIGNATURES = f"SELECT {SEALED['signatures']}, seal FROM signatures"
+_MADE_OF = """
     WITH RECURSIVE made(id) AS (
-        SELECT id FROM arrays WHERE name = ?
-        UNION SELECT l.output FROM made JOIN lineages l ON l.input = made.id
+        SELECT ? UNION SELECT l.output FROM made JOIN lineages l ON l.input = made.id
     )
-    SELECT a.name, way, file, line, function, inside, count, loses, mark
-    FROM leaks k JOIN arrays a ON a.id = k.array
-    WHERE k.loses AND k.array IN (SELECT id FROM made)
-    AND k.mark < (SELECT id FROM arrays WHERE name = ?)
-    ORDER BY k.id
+"""
+_SOUND_ARRAY = f"seal = seal({SEALED['arrays']})"
+_ADD_USES = f"""
+    UPDATE arrays SET made = made + ?1, used = used + ?2,
+           seal = iif({_SOUND_ARRAY}, seal(id, name, shape, made + ?1, used + ?2), seal)
+    WHERE id = ?3
 """
 
 
-def _leak(row: Sequence[Any]) -> Leak:
-    array, way, file, line, function, inside, count, loses, _ = row
-    return Leak(array, way, file, line, function, inside, count, bool(loses))
+@dataclass(frozen=True, slots=True)
+class _Lineage:
+    """A row of ``lineages`` with those of its body and its operation, all checked."""
 
+    out: int
+    in_: int
+    op: int | None
+    body: int
+    num_rows: int
+    nbytes: int
+    exact: bool
+    predicted: bool
+    filed: bool
 
-def _edge(out: str, in_: str, body: int, num_rows: int, exact: int, predicted: int) -> Edge:
-    """Make an edge of a body, which operations may share: one that was predicted makes it so."""
-    plain = exact and not predicted
-    labels = PLAIN if plain else Labels(bool(exact), bool(predicted))
-    return Edge(out, in_, body, num_rows, labels)
+    @property
+    def labels(self) -> Labels:
+        """Those of its body and of its operation."""
+        plain = self.exact and not self.predicted
+        return PLAIN if plain else Labels(self.exact, self.predicted)
 
 
 class SqliteCatalog(Connection):
     """A :class:`~dslog.store.catalog.Catalog` in one SQLite file, or in memory (``path=None``)."""
 
-    def __init__(self, path: Path | None, *, writable: bool = True) -> None:
-        super().__init__(path, writable=writable)
+    def __init__(self, path: Path | None, *, writable: bool = True, durable: bool = False) -> None:
+        super().__init__(path, writable=writable, durable=durable)
         try:
             self._bring_up_to_date()
         except BaseException:
@@ -300,29 +91,84 @@ class SqliteCatalog(Connection):
 
     # reading
 
+    def _arrays(self, where: str = "", *values: object) -> dict[int, tuple[str, str, int, int]]:
+        """Arrays by number: name, shape, and how many lineages they are output and input of."""
+        rows = self.rows(f"SELECT {SEALED['arrays']}, seal FROM arrays {where}", *values)
+        return {row[0]: tuple(self._unsealed(row, "arrays")[1:]) for row in rows}
+
+    def named(self, names: Sequence[str]) -> dict[int, tuple[str, str, int, int]]:
+        """Arrays that have these names, by number."""
+        return self._arrays("WHERE name IN (SELECT value FROM json_each(?))", compact(names))
+
+    def _numbered(self, numbers: Iterable[int]) -> dict[int, str]:
+        """The names of arrays with these numbers, in order; each must be there."""
+        wanted = sorted(set(numbers))
+        found = self._arrays("WHERE id IN (SELECT value FROM json_each(?))", compact(wanted))
+        if len(found) != len(wanted):
+            raise self._damaged("arrays that lineage names are missing")
+        return {number: found[number][0] for number in wanted}
+
+    def _unsealed(self, row: Sequence[Any], table: str) -> Sequence[Any]:
+        return unsealed(row, table, self.label)
+
+    def _damaged(self, what: str) -> CorruptError:
+        return damaged(self.label, what)
+
+    def _lineage(self, row: Sequence[Any]) -> _Lineage:
+        """Check a row of ``_LINEAGES``."""
+        _, out, in_, op, body = self._unsealed(row[:6], "lineages")
+        if row[6] is None or (op is not None and row[12] is None):
+            raise self._damaged(f"the body or the operation of lineage row {row[0]} is missing")
+        _, num_rows, nbytes, exact, _ = self._unsealed(row[6:12], "bodies")
+        predicted = op is not None and self._unsealed(row[12:22], "operations")[6]
+        sizes = body, num_rows, nbytes
+        return _Lineage(out, in_, op, *sizes, bool(exact), bool(predicted), bool(row[22]))
+
+    def _check_degrees(self, arrays: Mapping[int, int], side: str) -> None:
+        """Raise unless there are as many lineages with these arrays on a side as they say."""
+        counts = dict(
+            self.rows(
+                f"SELECT {side}, count(*) FROM json_each(?) JOIN lineages ON {side} = value "
+                f"GROUP BY {side}",
+                compact(list(arrays)),
+            )
+        )
+        wrong = [number for number, many in arrays.items() if counts.get(number, 0) != many]
+        if wrong:
+            names = ", ".join(map(repr, self._numbered(wrong[:3]).values()))
+            raise self._damaged(f"lineage with {names} as {side} is missing")
+
+    def _edges(self, arrays: Mapping[int, tuple[str, str, int, int]]) -> list[Edge]:
+        """The different lineages between any two of these arrays, those shared by calls once."""
+        self._check_degrees({number: made for number, (_, _, made, _) in arrays.items()}, "output")
+        numbers = compact(list(arrays))
+        rows = self.rows(
+            f"{_LINEAGES} WHERE l.output IN (SELECT value FROM json_each(?)) "
+            f"AND l.input IN (SELECT value FROM json_each(?)) ORDER BY l.body",
+            numbers,
+            numbers,
+        )
+        found: dict[tuple[int, int, int], Edge] = {}
+        for one in map(self._lineage, rows):
+            key, labels = (one.body, one.out, one.in_), one.labels
+            if key in found:  # of several calls: one that was predicted makes it so
+                labels = labels.joined(found[key].labels)
+            names = arrays[one.out][0], arrays[one.in_][0]
+            found[key] = Edge(*names, one.body, one.num_rows, labels)
+        return list(found.values())
+
     def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
         """Return the shapes of those arrays that there are."""
-        rows = self.rows(
-            "SELECT a.name, shape FROM json_each(?) JOIN arrays a ON a.name = value", compact(names)
-        )
-        return {name: self._shape(shape) for name, shape in rows}
+        return {name: self._shape(shape) for name, shape, _, _ in self.named(names).values()}
 
     def among(self, names: Sequence[str]) -> list[Edge]:
         """Return what ``between`` gives for every pair of these arrays."""
-        rows = self.rows(
-            "WITH some AS (SELECT a.id, a.name FROM json_each(?) JOIN arrays a ON a.name = value) "
-            "SELECT o.name, i.name, b.id, b.num_rows, b.exact, max(coalesce(p.predicted, 0)) "
-            "FROM some o JOIN lineages l ON l.output = o.id JOIN some i ON i.id = l.input "
-            "JOIN bodies b ON b.id = l.body LEFT JOIN operations p ON p.id = l.operation "
-            "GROUP BY o.id, i.id, b.id ORDER BY b.id",
-            compact(names),
-        )
-        return [_edge(*row) for row in rows]
+        with self.snapshot():
+            return self._edges(self.named(names))
 
     def shape(self, name: str) -> Shape | None:
         """Return an array's shape, or None when there is no such array."""
-        rows = self.rows("SELECT shape FROM arrays WHERE name = ?", name)
-        return self._shape(rows[0][0]) if rows else None
+        return self.shapes([name]).get(name)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the names of a table's columns, as the operation that made it has them."""
@@ -336,63 +182,94 @@ class SqliteCatalog(Connection):
 
     def arrays(self) -> list[ArrayInfo]:
         """Return every array, in order of definition."""
-        rows = self.rows("SELECT name, shape FROM arrays ORDER BY id")
-        return [ArrayInfo(name, self._shape(shape)) for name, shape in rows]
+        with self.snapshot():
+            found = self._arrays("ORDER BY id")
+            self._check_count("arrays", len(found))
+        return [ArrayInfo(name, self._shape(shape)) for name, shape, _, _ in found.values()]
 
     def operations(self) -> list[Operation]:
         """Return every operation, in order of registration."""
+        return self._operations("")
+
+    def _operations(self, where: str, *values: object) -> list[Operation]:
+        """Return operations, all or some; ``where`` is about their numbers, ``id``."""
         with self.snapshot():
-            used = self.rows(
-                "SELECT operation, role, name FROM operation_arrays JOIN arrays ON id = array "
-                "ORDER BY operation, role, position"
-            )
             rows = self.rows(
-                "SELECT id, name, args, reused, exact, created, predicted, compared "
-                "FROM operations ORDER BY id"
+                f"SELECT {SEALED['operations']}, seal FROM operations {where} ORDER BY id", *values
             )
-        arrays: dict[tuple[int, int], list[str]] = {}
-        for operation, role, name in used:
-            arrays.setdefault((operation, role), []).append(name)
-        return [self._operation(row, arrays) for row in rows]
+            used = self.rows(
+                f"SELECT operation AS id, role, position, array FROM operation_arrays {where} "
+                f"ORDER BY operation, role, position",
+                *values,
+            )
+            if not where:
+                self._check_count("operations", len(rows))
+            names = self._numbered(array for *_, array in used)
+        sides: dict[int, list[tuple[int, int, int]]] = {}
+        for operation, role, position, array in used:
+            sides.setdefault(operation, []).append((role, position, array))
+        return [self._operation(row, sides.get(row[0], []), names) for row in rows]
 
     def lineages(self, out: str | None = None, in_: str | None = None) -> list[LineageInfo]:
         """Return lineages, all or those of an output, an input, or a pair."""
-        chosen = {"o.name = ?": out, "i.name = ?": in_}
-        given = {test: name for test, name in chosen.items() if name is not None}
-        where = f" WHERE {' AND '.join(given)}" if given else ""
-        rows = self.rows(f"{_LINEAGES}{where} ORDER BY l.id", *given.values())
+        with self.snapshot():
+            ends = {
+                name: number for number, (name, *_) in self.named([out or "", in_ or ""]).items()
+            }
+            chosen = [(s, n) for s, n in (("output", out), ("input", in_)) if n is not None]
+            if any(name not in ends for _, name in chosen):
+                return []
+            where = " AND ".join(f"l.{side} = ?" for side, _ in chosen)
+            rows = self.rows(
+                f"{_LINEAGES}{where and f' WHERE {where}'} ORDER BY l.id",
+                *(ends[name] for _, name in chosen),
+            )
+            found = [self._lineage(row) for row in rows]
+            if not chosen:
+                self._check_count("lineages", len(found))
+            names = self._numbered(number for one in found for number in (one.out, one.in_))
         return [
-            LineageInfo(out, in_, op, num_rows, nbytes, bool(exact), where, body, bool(predicted))
-            for out, in_, op, num_rows, nbytes, exact, where, body, predicted in rows
+            LineageInfo(
+                names[one.out],
+                names[one.in_],
+                one.op,
+                one.num_rows,
+                one.nbytes,
+                one.exact,
+                "files" if one.filed else "catalog",
+                one.body,
+                one.predicted,
+            )
+            for one in found
         ]
 
     def between(self, out: str, in_: str) -> list[Edge]:
         """Return the different lineages of a pair, shared ones once, as a query plans with them."""
-        rows = self.rows(
-            "SELECT o.name, i.name, b.id, b.num_rows, b.exact, max(coalesce(p.predicted, 0)) "
-            "FROM lineages l JOIN arrays o ON o.id = l.output JOIN arrays i ON i.id = l.input "
-            "JOIN bodies b ON b.id = l.body LEFT JOIN operations p ON p.id = l.operation "
-            "WHERE o.name = ? AND i.name = ? GROUP BY b.id ORDER BY b.id",
-            out,
-            in_,
-        )
-        return [_edge(*row) for row in rows]
+        return [edge for edge in self.among([out, in_]) if (edge.out, edge.in_) == (out, in_)]
+
+    def _neighbours(self, name: str, side: str, other: str) -> list[str]:
+        """The arrays on the other side of lineages that have an array on one side."""
+        with self.snapshot():
+            here = self.named([name])
+            if not here:
+                return []
+            ((number, (_, _, made, used)),) = here.items()
+            rows = self.rows(
+                f"SELECT {SEALED['lineages']}, seal FROM lineages WHERE {side} = ?", number
+            )
+            if len(rows) != (made if side == "output" else used):
+                raise self._damaged(f"lineage with {name!r} as {side} is missing")
+            place = ("output", "input").index(other) + 1
+            found = self._numbered(self._unsealed(row, "lineages")[place] for row in rows)
+        return list(found.values())
 
     def inputs_of(self, name: str) -> list[str]:
         """Return the arrays that ``name`` has lineage from."""
-        return self._names(
-            "SELECT DISTINCT i.name FROM arrays o JOIN lineages l ON l.output = o.id "
-            "JOIN arrays i ON i.id = l.input WHERE o.name = ? ORDER BY i.id",
-            name,
-        )
+        return self._neighbours(name, "output", "input")
 
     def outputs_of(self, name: str) -> list[str]:
         """Return the arrays that have lineage from ``name``."""
-        return self._names(
-            "SELECT DISTINCT o.name FROM arrays i JOIN lineages l ON l.input = i.id "
-            "JOIN arrays o ON o.id = l.output WHERE i.name = ? ORDER BY o.id",
-            name,
-        )
+        return self._neighbours(name, "input", "output")
 
     def without_lineage(self, out: str, in_: str) -> list[Edge]:
         """Return an edge without lineage if some operation took ``in_`` and gave ``out``."""
@@ -407,33 +284,59 @@ class SqliteCatalog(Connection):
         )
         return [Edge(out, in_, NOTHING, 0)] if found else []
 
+    def _leaks(self, where: str = "", *values: object) -> list[tuple[Leak, int]]:
+        """Leaks, all or some, each with its mark, in order."""
+        with self.snapshot():
+            rows = [
+                self._unsealed(row, "leaks")
+                for row in self.rows(f"{_LEAKS} {where} ORDER BY id", *values)
+            ]
+            if not where:
+                self._check_count("leaks", len(rows))
+            names = self._numbered(row[1] for row in rows)
+        return [
+            (Leak(names[array], way, file, line, function, inside, count, bool(loses)), mark)
+            for _, array, way, file, line, function, inside, count, loses, mark in rows
+        ]
+
     def leaks(self) -> list[Leak]:
         """Return every place where values left tracking, in order."""
-        return [_leak(row) for row in self.rows(f"{_LEAKS} ORDER BY k.id")]
+        return [leak for leak, _ in self._leaks()]
 
     def has_losses(self) -> bool:
         """Whether there is a leak that makes answers incomplete."""
-        return bool(self.rows("SELECT 1 FROM leaks WHERE loses LIMIT 1"))
+        return any(leak.loses for leak in self.leaks())
 
     def leaks_between(self, source: str, target: str) -> list[Leak]:
         """Return the leaks through which values of ``source`` may have got into ``target``."""
-        if source == target or not self.has_losses():
+        if source == target:
             return []
-        rows = self.rows(
-            _LEAKS_BETWEEN,
-            source,
-            target,
-        )
-        return [_leak(row) for row in rows]
+        with self.snapshot():
+            lost = [(leak, mark) for leak, mark in self._leaks() if leak.loses]
+            ends = {name: number for number, (name, *_) in self.named([source, target]).items()}
+            if not lost or len(ends) < 2:
+                return []
+            wrong = self.rows(
+                f"{_MADE_OF} SELECT total(used), (SELECT count(*) FROM made JOIN lineages l "
+                f"ON l.input = made.id), total(NOT {_SOUND_ARRAY}) "
+                f"FROM made JOIN arrays USING (id)",
+                ends[source],
+            )
+            if wrong[0][0] != wrong[0][1] or wrong[0][2]:
+                raise self._damaged(f"lineage of what was made of {source!r} is missing")
+            made = self.rows(
+                f"{_MADE_OF} SELECT name FROM made JOIN arrays USING (id)", ends[source]
+            )
+        inside = {name for (name,) in made}
+        return [leak for leak, mark in lost if leak.array in inside and mark < ends[target]]
 
     def marked_leaks(self) -> list[tuple[Leak, int]]:
         """Return the leaks that make answers incomplete, each with its mark, in order."""
-        rows = self.rows(f"{_LEAKS} WHERE k.loses ORDER BY k.id")
-        return [(_leak(row), row[-1]) for row in rows]
+        return [(leak, mark) for leak, mark in self._leaks() if leak.loses]
 
     def array_numbers(self) -> dict[str, int]:
         """Return the number of every array."""
-        return dict(self.rows("SELECT name, id FROM arrays"))
+        return {name: number for number, (name, *_) in self._arrays().items()}
 
     def last_number(self) -> int:
         """Return the number of the array that was defined last, 0 when there is none."""
@@ -442,11 +345,12 @@ class SqliteCatalog(Connection):
     def body(self, number: int) -> Body:
         """Return a stored lineage's content; the header's checksum is compared."""
         rows = self.rows(
-            "SELECT header, num_rows, exact, checksum FROM bodies WHERE id = ?", number
+            f"SELECT header, {SEALED['bodies']}, seal FROM bodies WHERE id = ?", number
         )
         if not rows:
-            raise CorruptError(f"the catalog {self.path} has no lineage number {number}")
-        header, num_rows, exact, checksum = rows[0]
+            raise self._damaged(f"there is no lineage number {number}")
+        header = rows[0][0]
+        _, num_rows, _, exact, checksum = self._unsealed(rows[0][1:], "bodies")
         files = self.rows(
             "SELECT blob, part, name, nbytes, checksum FROM files WHERE body = ? "
             "ORDER BY blob, part",
@@ -454,10 +358,7 @@ class SqliteCatalog(Connection):
         )
         body = Body(header, num_rows, bool(exact), tuple(FileRecord(*file) for file in files))
         if _checksum(body) != checksum:
-            raise CorruptError(
-                f"lineage number {number} in the catalog {self.path} is damaged: "
-                f"its checksum differs; restore the store from a copy"
-            )
+            raise self._damaged(f"the checksum of lineage number {number} differs")
         return body
 
     def find_body(self, body: Body) -> int | None:
@@ -475,13 +376,13 @@ class SqliteCatalog(Connection):
 
     def signature(self, kind: str, key: str) -> Signature | None:
         """Return one signature, or None."""
-        rows = self.rows("SELECT * FROM signatures WHERE kind = ? AND key = ?", kind, key)
-        return Signature(*rows[0]) if rows else None
+        rows = self.rows(f"{_SIGNATURES} WHERE kind = ? AND key = ?", kind, key)
+        return Signature(*self._unsealed(rows[0], "signatures")) if rows else None
 
     def signatures(self) -> list[Signature]:
         """Return every signature."""
-        rows = self.rows("SELECT * FROM signatures ORDER BY kind, key")
-        return [Signature(*row) for row in rows]
+        rows = self.rows(f"{_SIGNATURES} ORDER BY kind, key")
+        return [Signature(*self._unsealed(row, "signatures")) for row in rows]
 
     def totals(self) -> Mapping[str, int]:
         """Return how many arrays, operations, lineages, rows, files and bytes are stored."""
@@ -506,14 +407,48 @@ class SqliteCatalog(Connection):
         with self.snapshot():
             return {what: self.rows(sql)[0][0] for what, sql in counts.items()}
 
+    def _check_count(self, table: str, count: int) -> None:
+        """Raise unless a table has as many rows as the catalog counted."""
+        if self.counts()[table] != count:
+            raise self._damaged(f"rows of table {table} are missing: {count} are left")
+
+    def counts(self) -> dict[str, int]:
+        """How many rows the tables have that are counted."""
+        rows = self.rows("SELECT value FROM meta WHERE key = 'rows'")
+        text, _, sealed = str(rows[0][0] if rows else "").rpartition(" ")
+        if str(seal(text)) != sealed:
+            raise self._damaged("the numbers of its rows are not what was written")
+        return dict(zip(COUNTED, map(int, text.split()), strict=True))
+
     def problems(self) -> list[str]:
         """Check the database itself and return what is wrong with it."""
         found = [text for (text,) in self.rows("PRAGMA integrity_check") if text != "ok"]
         dangling = self.rows("PRAGMA foreign_key_check")
-        return found + [
+        found += [
             f"row {row} of table {table} refers to a missing row of {parent}"
             for table, row, parent, _ in dangling
         ]
+        for table, columns in SEALED.items():
+            key = columns.split(",")[0]
+            wrong = self.rows(f"SELECT {key} FROM {table} WHERE seal != seal({columns}) LIMIT 10")
+            found += [f"row {row!r} of table {table} is not what was written" for (row,) in wrong]
+        for side, count in (("output", "made"), ("input", "used")):
+            wrong = self.rows(
+                f"SELECT name FROM arrays WHERE {count} != "
+                f"(SELECT count(*) FROM lineages WHERE {side} = arrays.id) LIMIT 10"
+            )
+            found += [f"lineage with {name!r} as {side} is missing" for (name,) in wrong]
+        try:
+            self.operations()
+        except CorruptError as error:
+            found.append(str(error))
+        for table in COUNTED:
+            ((count,),) = self.rows(f"SELECT count(*) FROM {table}")
+            try:
+                self._check_count(table, count)
+            except CorruptError as error:
+                found.append(str(error))
+        return found
 
     # writing
 
@@ -526,19 +461,24 @@ class SqliteCatalog(Connection):
             transaction.finish()
 
     def _bring_up_to_date(self) -> None:
+        self.was_unsealed = False
         if not self.writable:
             self._check_version(self._version())
             return
-        if self._check_version(self._version()) < len(schema.MIGRATIONS):
+        before = self._check_version(self._version())
+        self.was_unsealed = 0 < before < _SEALING
+        if before < len(schema.MIGRATIONS):
+            if before and self.path is not None:
+                self.copy_to(self.path.with_name(f"catalog-format-{before}.sqlite"))
             with self.writing():  # somebody else may have been faster: look again
                 version = self._check_version(self._version())
-                for statements in schema.MIGRATIONS[version:]:
-                    for statement in statements:
-                        self.rows(statement)
                 self.rows(
                     "CREATE TABLE IF NOT EXISTS meta "
                     "(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
                 )
+                for statements in schema.MIGRATIONS[version:]:
+                    for statement in statements:
+                        self.rows(statement)
                 self.rows(
                     "INSERT OR REPLACE INTO meta VALUES ('format', ?)", str(len(schema.MIGRATIONS))
                 )
@@ -583,14 +523,20 @@ class SqliteCatalog(Connection):
             ) from error
 
     def _operation(
-        self, row: Sequence[Any], arrays: Mapping[tuple[int, int], Sequence[str]]
+        self,
+        row: Sequence[Any],
+        sides: Sequence[tuple[int, int, int]],
+        names: Mapping[int, str],
     ) -> Operation:
-        number, name, args, reused, exact, created, predicted, compared = row
+        found = self._unsealed(row, "operations")
+        number, name, args, reused, exact, created, predicted, compared, sealed = found
+        if seal(sides_text(sides)) != sealed:
+            raise self._damaged(f"arrays of operation {number}, {name!r}, are missing")
         return Operation(
             id=number,
             name=name,
-            inputs=tuple(arrays.get((number, _INPUT), ())),
-            outputs=tuple(arrays.get((number, _OUTPUT), ())),
+            inputs=tuple(names[array] for role, _, array in sides if role == _INPUT),
+            outputs=tuple(names[array] for role, _, array in sides if role == _OUTPUT),
             args=self._json(args),
             reused=reused,
             exact=bool(exact),
@@ -606,31 +552,48 @@ class SqliteTransaction:
     Rows of operations and lineages, which there may be many of, are written together at the end.
     """
 
-    def __init__(self, db: Connection) -> None:
+    def __init__(self, db: SqliteCatalog) -> None:
         self._db = db
         self._numbers: dict[str, int] = {}
         self._texts: dict[int, tuple[object, str]] = {}  # with what it is of: ids are used again
-        self._last_operation = -1
+        self._last: dict[str, int] = {}
+        self._added = dict.fromkeys(COUNTED, 0)
         self._operations: list[tuple[object, ...]] = []
         self._sides: list[tuple[int, int, int, int]] = []
-        self._lineages: list[tuple[int, int, int | None, int]] = []
+        self._lineages: list[tuple[object, ...]] = []
+        self._made: Counter[int] = Counter()
+        self._used: Counter[int] = Counter()
 
     def finish(self) -> None:
         """Write what is left to be written."""
-        self._db.insert_all(
-            "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._operations
-        )
+        marks = ", ".join("?" * 10)
+        self._db.insert_all(f"INSERT INTO operations VALUES ({marks})", self._operations)
         self._db.insert_all("INSERT INTO operation_arrays VALUES (?, ?, ?, ?)", self._sides)
-        self._db.insert_all("INSERT INTO lineages VALUES (NULL, ?, ?, ?, ?)", self._lineages)
+        self._db.insert_all("INSERT INTO lineages VALUES (?, ?, ?, ?, ?, ?)", self._lineages)
+        touched = self._made.keys() | self._used.keys()
+        uses = [(self._made[number], self._used[number], number) for number in touched]
+        self._db.insert_all(_ADD_USES, uses)
+        if any(self._added.values()):
+            counts = self._db.counts()
+            text = " ".join(str(counts[table] + self._added[table]) for table in COUNTED)
+            self._db.rows("UPDATE meta SET value = ? WHERE key = 'rows'", f"{text} {seal(text)}")
+
+    def _next(self, table: str) -> int:
+        """The number of a new row."""
+        if table not in self._last:
+            self._last[table] = self._db.rows(f"SELECT max(id) FROM {table}")[0][0] or 0
+        self._last[table] += 1
+        self._added[table] += 1
+        return self._last[table]
 
     def _number(self, name: str) -> int:
         """The number of an array."""
         number = self._numbers.get(name)
         if number is None:
-            found = self._db.rows("SELECT id FROM arrays WHERE name = ?", name)
+            found = self._db.named([name])
             if not found:
                 raise StoreError(f"a row refers to an array {name!r} that is not there")
-            number = self._numbers[name] = found[0][0]
+            number = self._numbers[name] = next(iter(found))
         return number
 
     def _text(self, args: object) -> str:
@@ -642,66 +605,79 @@ class SqliteTransaction:
 
     def add_array(self, name: str, shape: Shape) -> int:
         """Add an array whose name is free and return its number: later ones have higher ones."""
-        row = (name, self._text(shape))
-        number = self._db.insert("INSERT INTO arrays (name, shape) VALUES (?, ?)", row)
+        number = self._next("arrays")
+        row = (number, name, self._text(shape), 0, 0)
+        self._db.insert("INSERT INTO arrays VALUES (?, ?, ?, ?, ?, ?)", (*row, seal(*row)))
         self._numbers[name] = number
         return number
 
     def add_operation(self, operation: Operation) -> int:
         """Add an operation on known arrays and return its number; its ``id`` is ignored."""
-        if self._last_operation < 0:
-            self._last_operation = self._db.rows("SELECT max(id) FROM operations")[0][0] or 0
-        number = self._last_operation = self._last_operation + 1
+        number = self._next("operations")
         created = (operation.created - _EPOCH) // _MILLISECOND
         labels = int(operation.exact), created, int(operation.predicted), operation.compared
-        args = self._text(operation.args)
-        self._operations.append((number, operation.name, args, operation.reused, *labels))
-        for role, names in ((_INPUT, operation.inputs), (_OUTPUT, operation.outputs)):
-            for position, name in enumerate(names):
-                self._sides.append((number, role, position, self._number(name)))
+        sides = [
+            (role, position, self._number(name))
+            for role, names in ((_INPUT, operation.inputs), (_OUTPUT, operation.outputs))
+            for position, name in enumerate(names)
+        ]
+        args, sealed = self._text(operation.args), seal(sides_text(sides))
+        row = (number, operation.name, args, operation.reused, *labels, sealed)
+        self._operations.append((*row, seal(*row)))
+        self._sides += [(number, *side) for side in sides]
         return number
 
     def add_body(self, body: Body) -> int:
         """Add a lineage's content, whose files are on disk already, and return its number."""
-        number = self._db.insert(
-            "INSERT INTO bodies (header, num_rows, nbytes, exact, checksum) VALUES (?, ?, ?, ?, ?)",
-            (body.header, body.num_rows, body.nbytes, int(body.exact), _checksum(body)),
+        number = self._next("bodies")
+        row = (number, body.num_rows, body.nbytes, int(body.exact), _checksum(body))
+        self._db.insert(
+            "INSERT INTO bodies VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (number, body.header, *row[1:], seal(*row)),
         )
-        for file in body.files:
-            row = (number, *astuple(file))
-            self._db.insert("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
+        files = [(number, *astuple(file)) for file in body.files]
+        self._db.insert_all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", files)
         return number
 
     def add_lineage(self, out: str, in_: str, op: int | None, body: int) -> None:
         """Say that ``body`` is lineage from ``out`` to ``in_``."""
-        self._lineages.append((self._number(out), self._number(in_), op, body))
+        row = (self._next("lineages"), self._number(out), self._number(in_), op, body)
+        self._lineages.append((*row, seal(*row)))
+        self._made[row[1]] += 1
+        self._used[row[2]] += 1
 
     def add_leak(self, leak: Leak, mark: int) -> None:
         """Add a place where values of a known array left, or count it again."""
         array, *rest = astuple(leak)
-        self._db.insert(
-            "INSERT INTO leaks (array, way, file, line, function, inside, count, loses, mark) "
-            "SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM arrays WHERE name = ? "
-            "ON CONFLICT (array, way, file, line, function, inside) DO UPDATE SET "
-            "count = count + excluded.count, loses = max(loses, excluded.loses), "
-            "mark = min(mark, excluded.mark)",
-            (*rest, mark, array),
-        )
+        number = self._number(array)
+        key = "array = ? AND way = ? AND file = ? AND line = ? AND function = ? AND inside = ?"
+        found = self._db.rows(f"{_LEAKS} WHERE {key}", number, *rest[:5])
+        count, loses = rest[5], int(leak.loses)
+        if found:
+            place, *_, old, lost, before, _ = found[0]
+            unsealed(found[0], "leaks", self._db.label)
+            count, loses, mark = count + old, max(loses, lost), min(mark, before)
+            self._db.rows("DELETE FROM leaks WHERE id = ?", place)
+        else:
+            place = self._next("leaks")
+        row = (place, number, *rest[:5], count, loses, mark)
+        marks = ", ".join("?" * 11)
+        self._db.insert(f"INSERT INTO leaks VALUES ({marks})", (*row, seal(*row)))
 
     def put_signature(self, signature: Signature) -> None:
         """Add a signature, or replace the one with the same kind and key."""
+        *words, saved = astuple(signature)
+        row = (*words, float(saved))
         self._db.insert(
-            "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?, ?)", astuple(signature)
+            "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*row, seal(*row)),
         )
 
     def count_hit(self, kind: str, key: str, saved: float) -> None:
         """Count one more answer of a signature, and the seconds it saved."""
-        self._db.rows(
-            "UPDATE signatures SET hits = hits + 1, saved = saved + ? WHERE kind = ? AND key = ?",
-            saved,
-            kind,
-            key,
-        )
+        known = self._db.signature(kind, key)
+        if known is not None:
+            self.put_signature(replace(known, hits=known.hits + 1, saved=known.saved + saved))
 
 
 def _checksum(body: Body) -> int:

@@ -1,6 +1,10 @@
 """Code that nobody here wrote, on tracked arrays: same values, and lineage for every change."""
 
+import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -220,6 +224,26 @@ def test_what_cannot_be_followed_is_labelled(store, name):
         assert changed <= found
         assert found or not changed
     assert not [leak for leak in store.leaks() if leak.loses]
+
+
+def test_libraries_are_followed_where_they_are_reached_by_a_link(tmp_path):
+    real = Path(np.__file__).parents[1]
+    (tmp_path / "site-packages").symlink_to(real, target_is_directory=True)
+    code = """if True:
+        import numpy as np, scipy.stats, dslog
+        with dslog.open(":memory:") as store:
+            y = dslog.foreign(scipy.stats.zscore)(store.track(np.arange(4.0), "x"))
+            print(np.__file__, store.backward(store.name_of(y), [1], to="x").exact)
+        """
+    paths = [tmp_path / "site-packages", *filter(None, map(str, sys.path))]
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    file, exact = ran.stdout.split()
+    assert file.startswith(str(tmp_path))
+    assert exact == "True"
 
 
 def test_positions_are_not_believed_where_values_say_otherwise(store):

@@ -95,6 +95,10 @@ class Shadow:
             self.own[plain] = cells
         else:
             self.own[plain] = cells[()] if isinstance(cells, real_np.ndarray) else cells
+        if isinstance(key, Shadow) and real_np.asarray(key.value).dtype.kind == "b":
+            for index in real_np.ndindex(key.shape):
+                decided = (*index, ...)
+                self.own[decided] = spread_over(self.own[decided], as_box(key.cells)[index])
 
     def __copy__(self):
         return Shadow(copy.copy(self.value), copy.copy(self.cells))

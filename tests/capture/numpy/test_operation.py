@@ -12,6 +12,7 @@ from dslog.algebra.algebra_cost import AlgebraCost
 from dslog.algebra.compose import as_lineage, combine_rows, compose, count, join, to_pairs, unite
 from dslog.algebra.positions import Pairs
 from dslog.algebra.product import all_to_all, identity, same_order
+from dslog.compress.compress_cost import CompressCost
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Row, Table
 
@@ -363,3 +364,36 @@ def test_labels_survive():
     assert not as_lineage(compose(identity((3,)), guess)).exact
     assert not as_lineage(compose(guess, identity((3,)))).exact
     assert isinstance(compose(guess, guess), Pairs)
+
+
+def smooth(x, sweeps, centre):
+    """Each inner cell becomes the mean of its neighbours, again and again."""
+    for _ in range(sweeps):
+        new = x.copy()
+        for i in range(1, x.shape[0] - 1):
+            for j in range(1, x.shape[1] - 1):
+                new[i, j] = x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]
+                if centre:
+                    new[i, j] = new[i, j] - x[i, j]
+        x = new
+    return x
+
+
+@pytest.mark.parametrize("sweeps", [1, 2, 6])
+@pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.parametrize("cost", [{}, {"bit_pairs": 0, "bytes_a_pair": 1 << 20}])
+def test_a_grouped_loop_reads_what_its_sweeps_read(store, choose, sweeps, centre, cost):
+    choose(AlgebraCost, **cost)
+    choose(CompressCost, run_pairs=1)
+    values = np.random.default_rng(0).random((7, 6))
+    y = dslog.operation(smooth)(store.track(values, "A"), sweeps, centre)
+    assert [op.name for op in store.operations()] == ["smooth"]
+    assert np.array_equal(dslog.plain(y), smooth(values, sweeps, centre))
+    read = {at: {at} for at in np.ndindex(values.shape)}  # sets, cell by cell
+    for _ in range(sweeps):
+        inner = [(i, j) for i, j in read if 0 < i < 6 and 0 < j < 5]
+        around = [(-1, 0), (1, 0), (0, -1), (0, 1), *([(0, 0)] if centre else [])]
+        read |= {(i, j): set().union(*(read[i + a, j + b] for a, b in around)) for i, j in inner}
+    for at, wanted in read.items():
+        assert set(cell(store, y, at, "A")) == wanted
+    assert store.backward(y.name, ..., "A").exact

@@ -14,7 +14,6 @@ import dslog
 from dslog import TrackedArray
 
 A = np.arange(12.0).reshape(3, 4) + 1
-GLIDER = np.array([[0, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 0], [0, 1, 1, 1, 0], [0] * 5])
 
 
 @pytest.fixture
@@ -148,81 +147,6 @@ def test_resize_in_place(store, x, shape):
 
 
 # integers that say where
-
-
-def test_one_hot_by_assignment(store):
-    k = store.track(np.array([2, 0, 1]), "K")
-    by_pairs, by_cell, by_put = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))
-    by_pairs[np.arange(3), k] = 1
-    for i in range(3):
-        by_cell[i, k[i]] = 1
-    np.put_along_axis(by_put, k[:, None], 1, axis=1)
-    for hot in (by_pairs, by_cell, by_put, np.eye(3)[k]):
-        assert dslog.plain(hot).tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
-        assert [cell(store, hot, at, "K") for at in ((0, 2), (1, 0))] == [[(0,)], [(1,)]]
-
-
-def test_ways_to_write_agree_on_what_contributes(store, x):
-    """Integers that say where contribute; a mask only decides, unless a choice reads it."""
-    k, y = store.track(np.array([2, 0]), "K"), store.track(np.array([8.0, 9.0]), "Y")
-    assigned, added, put = np.zeros(3), np.zeros(3), np.zeros(3)
-    assigned[k] = y
-    np.add.at(added, k, y)
-    np.put(put, k, y)
-    counts = [np.zeros(3), np.bincount(k, minlength=3)]
-    np.add.at(counts[0], k, 1)
-    for out in (assigned, added, put):
-        assert dslog.plain(out).tolist() == [9, 0, 8]
-        assert (cell(store, out, (0,), "K"), cell(store, out, (0,), "Y")) == ([(1,)], [(1,)])
-    for out in counts:
-        assert (cell(store, out, (2,), "K"), cell(store, out, (1,), "K")) == ([(0,)], [])
-    mask = x[0] > 2
-    masked, copied, filled = x[1].copy(), x[1].copy(), x[1].copy()
-    masked[mask] = 0
-    np.copyto(copied, 0, where=mask)
-    np.putmask(filled, mask, 0)
-    for out in (masked, copied, filled):
-        assert [cell(store, out, (i,), "A") for i in (0, 3)] == [[(1, 0)], []]
-    assert cell(store, np.where(mask, 0, x[1]), (0,), "A") == [(0, 0), (1, 0)]
-
-
-def neighbours(x):
-    total = np.zeros(x.shape, int)
-    for down in (-1, 0, 1):
-        for right in (-1, 0, 1):
-            if down or right:
-                total += np.roll(np.roll(x, down, 0), right, 1)
-    return total
-
-
-def by_places(x):
-    total, new = neighbours(x), np.zeros_like(x)
-    new[np.nonzero((total == 3) | ((x == 1) & (total == 2)))] = 1
-    return new
-
-
-def by_choice(x):
-    total = neighbours(x)
-    return np.where((total == 3) | ((x == 1) & (total == 2)), 1, 0)
-
-
-def by_cells(x):
-    new = np.zeros((5, 5), int)
-    for i in range(1, 4):
-        for j in range(1, 4):
-            total = x[i - 1 : i + 2, j - 1 : j + 2].sum() - x[i, j]
-            new[i, j] = (total == 3) | ((x[i, j] == 1) & (total == 2))
-    return new
-
-
-@pytest.mark.parametrize("step", [by_places, by_choice, by_cells])
-def test_game_of_life(store, step):
-    x = store.track(GLIDER.copy(), "A")
-    new = step(x)
-    assert dslog.plain(new)[1:4, 1:4].tolist() == step(GLIDER.copy())[1:4, 1:4].tolist()
-    around = [(i, j) for i in (2, 3, 4) for j in (1, 2, 3)]
-    assert dslog.plain(new)[3, 2] == 1
-    assert cell(store, new, (3, 2), "A") == around
 
 
 def test_views_that_a_tracked_integer_picked(store, x):

@@ -42,7 +42,7 @@ from dslog.capture.numpy.memory import (
     wrap_view,
 )
 from dslog.capture.numpy.registry import rule
-from dslog.capture.numpy.scalar import make, teach_json
+from dslog.capture.numpy.scalar import CLASSES, make, new, teach_json
 from dslog.capture.numpy.view import can_be_root
 from dslog.capture.numpy.way_out import decide, lend, take
 from dslog.capture.recorder import Step, StoreRecorder
@@ -413,11 +413,17 @@ class TrackedArray(Methods):
             steps, memory, (i, j) = state.steps, state.memory, key
             if type(i) is type(j) is int and steps and len(steps) == 3 and memory is not None:
                 item = state.plain[key]
-                if i >= 0 and j >= 0 and memory.still and not state.picked:
-                    cell = (memory.node, steps[0] + i * steps[1] + j * steps[2])
-                    made = make(item, cell, memory.recorder, "", memory.use)
-                    if made is not item:
-                        return made
+                numbers = CLASSES.get(type(item))
+                if i >= 0 and j >= 0 and memory.still and numbers and not state.picked:
+                    if memory.recorder.closed:
+                        return item
+                    scalar = new(numbers)
+                    scalar.plain = item
+                    scalar.source = (memory.node, steps[0] + i * steps[1] + j * steps[2])
+                    scalar.home = memory.recorder
+                    scalar.made = ""
+                    scalar.use = memory.use
+                    return scalar
         found = get_cell(self, key) if kind in (tuple, int) else get_item(self, key)
         if kind is int and isinstance(found, Tracked) and _in_shuffle(sys._getframe(1)):  # noqa: SLF001
             return found.copy()

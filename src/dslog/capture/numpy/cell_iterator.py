@@ -18,7 +18,7 @@ from dslog.capture.numpy.item import (
     where_origins,
 )
 from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, node_of, plain_of
-from dslog.capture.numpy.overwrite import write_codes
+from dslog.capture.numpy.overwrite import write_codes, write_mask
 from dslog.capture.numpy.way_out import leak, take
 
 
@@ -64,8 +64,8 @@ class TrackedFlat:
             leak("setitem", value)
             plain.flat[plain_in(key)] = plain_in(value)
             return
-        picks, kind = Inputs(), type(self.base)
-        key, value = plain_key(key, picks, kind), as_tracked(value, kind)
+        picks, masks, kind = Inputs(), Inputs(), type(self.base)
+        key, value = plain_key(key, picks, kind, masks), as_tracked(value, kind)
         source = node_of(value) if isinstance(value, Tracked) else None
         plain.flat[key] = plain_in(value)
         ramp = np.arange(plain.size, dtype=np.int64)
@@ -76,6 +76,8 @@ class TrackedFlat:
         if source is not None:
             origins.append((source, items % max(np.size(plain_in(value)), 1)))  # numpy repeats them
         write_codes(memory, plain, codes, origins)
+        for mask in masks.nodes:
+            write_mask(memory, plain, mask)
 
     def __eq__(self, other: object) -> Any:
         return self.base.flatten() == other

@@ -9,16 +9,18 @@ there are so many that copying them would cost more than it is worth.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from dslog.algebra.positions import pairs_of_cells
+from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.recorder import Node
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
-from dslog.types import Shape
+from dslog.types import I64, Shape
 
 Source = tuple[Any, ...]
 FLAT = 64  # cells and their positions that are copied when sources are united
@@ -72,7 +74,11 @@ def lineages_of(
     sources: Iterable[tuple[int, Source | None]], shape: Shape
 ) -> list[tuple[Node, Lineage]]:
     """Return the lineage of an array from each node, given the source of cells by position."""
-    cells = [(at, cells_of(source)) for at, source in sources if source is not None]
+    cells = [
+        (at, source if source[0] is not None else cells_of(source))
+        for at, source in sources
+        if source is not None
+    ]
     if not cells:
         return []
     every = list(chain.from_iterable([source for _, source in cells]))
@@ -89,6 +95,15 @@ def lineages_of(
     ]
 
 
-def _lineage(node: Node, outs: Any, ins: Any, shape: Shape) -> tuple[Node, Lineage]:
+def _lineage(node: Node, outs: I64, ins: I64, shape: Shape) -> tuple[Node, Lineage]:
     node.owner.reach(node)
-    return node, compress(pairs_of_cells(outs, shape, ins, node.shape), shape, node.shape)
+    if len(outs) > CaptureCost.current().alike_pairs:
+        return node, compress(pairs_of_cells(outs, shape, ins, node.shape), shape, node.shape)
+    return node, _remembered(outs.tobytes(), ins.tobytes(), shape, node.shape)
+
+
+@lru_cache(maxsize=64)
+def _remembered(outs: bytes, ins: bytes, shape: Shape, in_shape: Shape) -> Lineage:
+    """Return the lineage of pairs, known if a loop had the same ones in its last round."""
+    out_cells, in_cells = np.frombuffer(outs, np.int64), np.frombuffer(ins, np.int64)
+    return compress(pairs_of_cells(out_cells, shape, in_cells, in_shape), shape, in_shape)

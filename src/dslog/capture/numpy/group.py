@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any, Protocol, TypeVar, overload
 
 from dslog.algebra.compose import Either, as_lineage, compose, unite
+from dslog.algebra.positions import Pairs
 from dslog.capture.numpy.call import Call, Inputs, Lineages, describe
 from dslog.capture.numpy.memory import (
     CURRENT,
@@ -240,6 +241,7 @@ class Group:
         """Per output, its lineage from each node outside; None when that takes too many pairs."""
         steps = self._needed(outputs)
         from_outside: dict[Node, dict[Node, Either]] = {}
+        written: dict[int, Pairs] = {}
         for step in steps:
             for out, row in zip(step.outputs, step.lineages, strict=True):
                 parts: dict[Node, list[Either]] = {}
@@ -250,7 +252,7 @@ class Group:
                         parts.setdefault(node, []).append(lineage)
                         continue
                     for source, inner in from_outside.get(node, {}).items():
-                        both = compose(lineage, inner)
+                        both = compose(lineage, inner, written)
                         if both is None:
                             return None
                         parts.setdefault(source, []).append(both)

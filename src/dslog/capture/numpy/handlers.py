@@ -26,6 +26,7 @@ from dslog.capture.numpy.item import (
     as_array,
     as_tracked,
     gather,
+    masks_of,
     plain_in,
     plain_key,
     set_item,
@@ -45,7 +46,7 @@ from dslog.capture.numpy.memory import (
     wrap_latent,
     wrap_root,
 )
-from dslog.capture.numpy.overwrite import all_cells, write_cells, write_codes
+from dslog.capture.numpy.overwrite import all_cells, write_cells, write_codes, write_mask
 from dslog.capture.numpy.view import positions
 from dslog.capture.numpy.way_out import leak, nodes_behind
 from dslog.capture.recorder import Step
@@ -109,10 +110,13 @@ def _signature(func: Callable[..., Any]) -> inspect.Signature:
     return signature
 
 
-def _writes(func: Callable[..., Any], target: str, values: str, where: str = "") -> Handler:
+def _writes(
+    func: Callable[..., Any], target: str, values: str, where: str = "", mask: str = ""
+) -> Handler:
     """Make the handler of a function that writes some of ``values`` into ``target``.
 
-    ``where`` is its argument, if it has one, of integers that say where: they contribute.
+    ``where`` is its argument, if it has one, of integers that say where, ``mask`` one that says yes
+    or no: they contribute.
     """
     signature = _signature(func)
 
@@ -120,12 +124,14 @@ def _writes(func: Callable[..., Any], target: str, values: str, where: str = "")
         bound = signature.bind_partial(*args, **kwargs)
         array, new = bound.arguments[target], as_tracked(bound.arguments[values], kind)
         places = as_tracked(bound.arguments.get(where), kind)
+        choice = as_tracked(bound.arguments.get(mask), kind)
+        decider = node_of(choice) if isinstance(choice, Tracked) else None
         for name, value in bound.arguments.items():
             bound.arguments[name] = plain_in(value)
         bound.arguments[values] = plain_in(new)
-        memory = target_memory(array, new, places)
+        memory = target_memory(array, new, places, choice)
         if memory is None:
-            leak(func.__name__, new, places)
+            leak(func.__name__, new, places, choice)
             return func(*bound.args, **bound.kwargs)
 
         def run(numbers: Array) -> I64:
@@ -148,6 +154,8 @@ def _writes(func: Callable[..., Any], target: str, values: str, where: str = "")
             origins = [(source, found) for source, _ in origins] + all_cells(index)
         result = func(*bound.args, **bound.kwargs)
         write_codes(memory, plain_of(array), codes, origins + picked)
+        if decider is not None:
+            write_mask(memory, plain_of(array), decider)
         return result
 
     return handle
@@ -195,8 +203,9 @@ def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
         leak(f"{ufunc.__name__}.at", key, *operands)
         ufunc.at(plain_in(array), plain_in(key), *map(plain_in, operands))
         return
-    kind, picks = type(array), Inputs()
-    key = plain_key(key, picks, kind)
+    kind, picks, masks = type(array), Inputs(), Inputs()
+    key = plain_key(key, picks, kind, masks)
+    decided = masks_of(plain_of(array), key, picks, masks)
     operand = as_tracked(operands[0], kind) if operands else None
     source = node_of(operand) if isinstance(operand, Tracked) else None
     plain = plain_of(array)
@@ -211,6 +220,8 @@ def ufunc_at(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
         targets = cells.reshape(-1)[np.reshape(picked, -1)]
         parts = [(node, targets, found) for node, found in origins]
         write_cells(memory, targets, parts, partial=True)
+    for mask, view in decided:
+        write_mask(memory, view, mask)
 
 
 _PLACES = {
@@ -252,10 +263,10 @@ def saved(func: Callable[..., Any]) -> Handler:
 
 
 SPECIAL: dict[Callable[..., Any], Handler] = {
-    np.copyto: _writes(np.copyto, "dst", "src"),
+    np.copyto: _writes(np.copyto, "dst", "src", mask="where"),
     np.put: _writes(np.put, "a", "v", "ind"),
-    np.place: _writes(np.place, "arr", "vals"),
-    np.putmask: _writes(np.putmask, "a", "values"),
+    np.place: _writes(np.place, "arr", "vals", mask="mask"),
+    np.putmask: _writes(np.putmask, "a", "values", mask="mask"),
     np.fill_diagonal: _writes(np.fill_diagonal, "a", "val"),
     np.put_along_axis: _writes(np.put_along_axis, "arr", "values", "indices"),
     np.nan_to_num: _nan_to_num,

@@ -229,6 +229,27 @@ def _nonempty(factors: Sequence[Factor]) -> Term:
     return kept or (factors[0],)
 
 
+def view_under(array: Array, key: Any, mask: Array) -> Array | None:
+    """Return a view of the cells that a mask in a key decides on, with the mask's axes last.
+
+    None where other arrays in the key pick cells together with the mask.
+    """
+    items = as_tuple(key)
+    lists = [
+        item for item in items if isinstance(item, (np.ndarray, list, tuple)) and np.ndim(item)
+    ]
+    if len(lists) > (mask.ndim > 0) or any(isinstance(item, (bool, np.bool_)) for item in items):
+        return None
+    place = next(k for k, item in enumerate(items) if item is mask)
+    before, after = ([_read(item) for item in part] for part in (items[:place], items[place + 1 :]))
+    view = array[(*before, *[slice(None)] * mask.ndim, *after)]
+    if any(item is Ellipsis for item in before):
+        at = view.ndim - mask.ndim - sum(not isinstance(item, int) for item in after)
+    else:
+        at = sum(not isinstance(item, int) for item in before)
+    return np.moveaxis(view, range(at, at + mask.ndim), range(-mask.ndim, 0))
+
+
 def lineage_of_index(plan: Plan, index_shape: Shape) -> Lineage:
     """Return the lineage of a result from an integer array in the key: each cell that it picked."""
     step = np.zeros((len(index_shape), len(plan.shape)), np.int64)

@@ -1,7 +1,8 @@
 """``x[key]`` and ``x[key] = value`` on tracked arrays, and arrays made of lists of numbers.
 
 One rule for numbers that say where to read or write: tracked integers of a key contribute to what
-is read, and to what is written, by it. A mask only decides.
+is read, and to what is written, by it. One for masks that write: each of its cells contributes to
+what it decides on, be it yes or no, as in ``np.where``. A mask that reads moves cells, no more.
 """
 
 from __future__ import annotations
@@ -22,7 +23,13 @@ from dslog.capture.numpy.call import (
 )
 from dslog.capture.numpy.cell_source import Source, lineages_of, united
 from dslog.capture.numpy.dispatch import execute, merge, track_results
-from dslog.capture.numpy.index import lineage_of_index, lineage_of_item, open_key, plan_key
+from dslog.capture.numpy.index import (
+    lineage_of_index,
+    lineage_of_item,
+    open_key,
+    plan_key,
+    view_under,
+)
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.memory import (
     Latent,
@@ -209,8 +216,9 @@ def set_item(array: Tracked, key: Any, value: Any) -> None:
             sources = [value.source] if isinstance(value, TrackedScalar) else []
             memory.write_cell(position, united((*sources, *_where_sources(array, key))))
             return
-    picks = Inputs()
-    key = plain_key(key, picks, type(array))
+    picks, masks = Inputs(), Inputs()
+    key = plain_key(key, picks, type(array), masks)
+    decided = masks_of(plain, key, picks, masks)
     if plain.dtype.names is not None and type(value) is tuple:
         content, value = plain_in(value), _record(value, type(array), memory.recorder)
     else:
@@ -218,7 +226,7 @@ def set_item(array: Tracked, key: Any, value: Any) -> None:
         content = plain_of(value) if isinstance(value, Tracked) else value
     source = node_of(value) if isinstance(value, Tracked) else None
     origins = where_origins(array, plain.shape, key, picks)
-    assign_item(memory, plain, key, content, source, origins)
+    assign_item(memory, plain, key, content, source, origins, decided)
 
 
 def _record(fields: tuple[Any, ...], kind: type[Tracked], home: StoreRecorder) -> Any:
@@ -311,26 +319,56 @@ def where_origins(array: Tracked, shape: Shape, key: Any, picks: Inputs) -> list
     return found
 
 
-def plain_key(key: Any, picks: Inputs, kind: type[Tracked]) -> Any:
-    """Return a key without tracked values; those that pick cells by number are noted."""
+def masks_of(plain: Array, key: Any, picks: Inputs, masks: Inputs) -> list[tuple[Node, Array]]:
+    """Return the masks of a key, each with a view of the cells that it decides on.
+
+    A mask among other arrays stands for the indices of what it sets: it goes to the ``picks``.
+    """
+    found = []
+    for array, mask, node in zip(masks.arrays, masks.plains, masks.nodes, strict=True):
+        view = view_under(plain, key, mask)
+        if view is None:
+            picks.unwrap(array)
+        else:
+            found.append((node, view))
+    return found
+
+
+def plain_key(key: Any, picks: Inputs, kind: type[Tracked], masks: Inputs | None = None) -> Any:
+    """Return a key without tracked values; those that pick cells by number are noted.
+
+    So are those that say yes or no, where ``masks`` are asked for.
+    """
     if isinstance(key, tuple):
-        return tuple(plain_key(item, picks, kind) for item in key)
+        return tuple(plain_key(item, picks, kind, masks) for item in key)
     if isinstance(key, slice):
         start, step = (_plain_end(end, picks) for end in (key.start, key.step))
         return slice(start, _decided_end(key.stop), step)
     if isinstance(key, list) and first_tracked(key) is not None:
         key = gather(key, kind)
     if isinstance(key, TrackedScalar):
-        if isinstance(key.plain, (int, np.integer)) and not isinstance(key.plain, bool):
-            picks.unwrap(key)
-            return int(key.plain)
-        return key.plain
+        return _plain_number(key, picks, masks)
     if not isinstance(key, Tracked):
         return key
     plain = plain_of(key)
     if plain.dtype.kind in "iu":
         picks.unwrap(key)
+    elif masks is not None and plain.dtype.kind == "b":
+        masks.unwrap(key)
     return plain
+
+
+def _plain_number(key: TrackedScalar, picks: Inputs, masks: Inputs | None) -> Any:
+    """Return an integer of a key as Python's own, and a mask of one cell as an array."""
+    if isinstance(key.plain, (bool, np.bool_)):
+        if masks is None:
+            return key.plain
+        masks.unwrap(key)
+        return masks.for_rules(key)
+    if not isinstance(key.plain, (int, np.integer)):
+        return key.plain
+    picks.unwrap(key)
+    return int(key.plain)
 
 
 def _plain_end(end: Any, picks: Inputs) -> Any:
@@ -361,6 +399,9 @@ def _from_index(plain: Array, key: Any, index: Array, output: Array) -> Lineage 
 def _index_of_items(plain: Array, key: Any, index: Array) -> I64:
     """By the C-order position of an item, the position in an index of the number that picks it."""
     item = plain[open_key(key)]
+    if index.dtype.kind == "b" and index.ndim:
+        set_places = np.flatnonzero(index)
+        return set_places[_index_of_items(plain, key, set_places)]
     lineage = _from_index(plain, key, index, item)
     found = np.zeros(item.size, np.int64)
     if lineage is None or not index.ndim:

@@ -234,7 +234,7 @@ def _sources(writes: Sequence[Write]) -> list[tuple[Node, Lineage]]:
 # what is written
 
 
-def write_view(memory: Memory, view: Array, source: Node | None) -> None:
+def write_view(memory: Memory, view: Array, source: Node | None, *, partial: bool = False) -> None:
     """Take note that a view of the memory holds values of a source, broadcast to its shape."""
     if not view.size:
         return
@@ -242,14 +242,25 @@ def write_view(memory: Memory, view: Array, source: Node | None) -> None:
     region = None if placement is None else slab(placement)
     if placement is not None and region is not None:
         sources = ((source, assigned(placement, source.shape)),) if source else ()
-        memory.write(Write(region, sources))
+        memory.write(Write(region, sources, partial))
         return
     found = touches(view, memory.root)
     if found is not None:
         spread = _spread(source, view)
-        partial = view.itemsize % memory.root.itemsize != 0
+        partial = partial or view.itemsize % memory.root.itemsize != 0
         parts = [(source, found[1], spread[found[0]])] if source else []
         write_cells(memory, found[1], parts, partial=partial)
+
+
+def write_mask(memory: Memory, view: Array, mask: Node) -> None:
+    """Take note that a mask decided what the cells of a view hold: those it sets and the others.
+
+    The mask is broadcast to the view, or has the view's cells in C order in another shape.
+    """
+    if prod(mask.shape) == view.size and mask.shape != view.shape:
+        write_codes(memory, view, _ramp(view.shape) + 1, all_cells(mask), partial=True)
+    else:
+        write_view(memory, view, mask, partial=True)
 
 
 Part = tuple[Node, I64, I64]
@@ -282,10 +293,12 @@ def set_item(
     value: Any,
     source: Node | None,
     picks: Sequence[Origin] = (),
+    masks: Sequence[tuple[Node, Array]] = (),
 ) -> None:
     """Assign ``plain[key] = value`` and take note of it; ``plain`` looks at the memory.
 
-    ``picks`` are sources of the key's numbers, by the C-order position of the item.
+    ``picks`` are sources of the key's numbers, by the C-order position of the item; ``masks`` are
+    those in the key, with what they decide on.
     """
     if _has_field(key):
         plain[key] = value
@@ -303,15 +316,24 @@ def set_item(
         origins.append((source, _spread(source, region)))
     plain[key] = value
     write_codes(memory, plain, codes, origins)
+    for node, view in masks:
+        write_mask(memory, view, node)
 
 
-def write_codes(memory: Memory, plain: Array, codes: I64, origins: Sequence[Origin]) -> None:
+def write_codes(
+    memory: Memory,
+    plain: Array,
+    codes: I64,
+    origins: Sequence[Origin],
+    *,
+    partial: bool = False,
+) -> None:
     """Take note of cells of a view that hold an item: its number + 1, or 0 where there is none."""
     flat = codes.reshape(-1)
     found = touches(plain, memory.root)
     if not flat.any() or found is None:
         return
-    partial = plain.itemsize % memory.root.itemsize != 0
+    partial = partial or plain.itemsize % memory.root.itemsize != 0
     hit = flat[found[0]] > 0
     cells, items = found[1][hit], flat[found[0][hit]] - 1
     parts = [(source, cells, positions[items]) for source, positions in origins]

@@ -39,7 +39,7 @@ _TELLS = frozenset(
     {"dtype", "shape", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "device"}
 )  # of what a number is, not which
 _INTERFACES = frozenset({"__array_interface__", "__array_struct__"})
-_CLASSES: dict[type, type[Scalar]] = {}
+CLASSES: dict[type, type[Scalar]] = {}
 _TRACKED: set[type] = set()
 
 
@@ -56,14 +56,14 @@ def make(
     """
     if source is None or home.closed:
         return plain
-    kind = _CLASSES.get(type(plain))
+    kind = CLASSES.get(type(plain))
     if kind is None:
         if type(plain) is tuple:
             return tuple([make(each, source, home, made) for each in plain])
         if type(plain) not in _PLAIN:
             return plain
         kind = _class_for(type(plain))
-    scalar: Scalar = _new(kind)
+    scalar: Scalar = new(kind)
     scalar.plain = plain
     scalar.source = source
     scalar.home = home
@@ -72,7 +72,7 @@ def make(
     return scalar
 
 
-_new = object.__new__
+new = object.__new__
 
 
 def _class_for(kind: type) -> type[Scalar]:
@@ -80,7 +80,7 @@ def _class_for(kind: type) -> type[Scalar]:
     fields: dict[str, Any] = {"__slots__": (), "kind": kind, "__module__": __name__}
     if issubclass(kind, np.generic) and kind not in (np.datetime64, np.timedelta64):
         fields["dtype"] = np.dtype(kind)
-    made = _CLASSES[kind] = type(f"Tracked_{kind.__name__}", (Scalar,), fields)
+    made = CLASSES[kind] = type(f"Tracked_{kind.__name__}", (Scalar,), fields)
     _TRACKED.add(made)
     return made
 
@@ -95,7 +95,7 @@ def _unary(name: str, function: Callable[..., Any]) -> Any:
     def method(self: Scalar, *others: Any) -> Any:
         sources = [self.source, *(other.source for other in others if _is_tracked(other))]
         result = function(self.plain, *map(_plain, others))
-        return make(result, united(sources), self.home, name)
+        return make(result, united(sources), self.home, name, self.use)
 
     return method
 
@@ -113,10 +113,10 @@ def _binary(name: str, function: Callable[..., Any]) -> tuple[Any, Any]:
             result, source = function(self.plain, other), self.source
         else:
             return _with_others(self, function, name, other)
-        made = _CLASSES.get(type(result))
+        made = CLASSES.get(type(result))
         if made is None or self.home.closed:
             return make(result, source, self.home, name)
-        scalar: Scalar = _new(made)
+        scalar: Scalar = new(made)
         scalar.plain = result
         scalar.source = source
         scalar.home = self.home
@@ -126,7 +126,7 @@ def _binary(name: str, function: Callable[..., Any]) -> tuple[Any, Any]:
 
     def reflected(self: Scalar, other: Any) -> Any:
         if type(other) in _PLAIN:
-            return make(function(other, self.plain), self.source, self.home, name)
+            return make(function(other, self.plain), self.source, self.home, name, self.use)
         return _with_others(self, function, name, other, swap=True)
 
     return method, reflected

@@ -38,8 +38,8 @@ def following() -> Iterator[None]:
         _FOLLOWED.reset(token)
 
 
-_NUMPY = str(Path(np.__file__).resolve().parent)
-_HERE = str(Path(__file__).resolve().parents[2])
+_NUMPY = str(Path(np.__file__).parent)  # as code says it, also where a link leads there
+_HERE = str(Path(__file__).parents[2])
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,8 @@ and its kin read the values, ``math.sqrt`` reads a number, ``np.zeros`` can't kn
 tracked is going to be written into its result. While a store tracks, these have substitutes, which
 differ only for calls that come from a program's own code, or from a library that is being followed
 (``dslog.watch``): a tracked array stays one, and an array that is made can become one. For any
-other caller they are what they stand for, and what it reads is noted as a leak.
+other caller they are what they stand for, and what it reads is noted as a leak. DSLog's own modules
+are given the modules as they were: to them the substitutes would only be a longer way.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import statistics
 import sys
 import threading
 from collections.abc import Iterable, Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -332,17 +334,49 @@ def _given(value: Any) -> Any:
     return value
 
 
+def _as_it_is(module: ModuleType) -> ModuleType:
+    """Return a copy of a module, under its own name: what is put into the module is not in it."""
+    copy = ModuleType(module.__name__)
+    vars(copy).update(vars(module))
+    return copy
+
+
+class Own:
+    """DSLog's own modules, whose ``np`` and ``math`` stay free of substitutes."""
+
+    def __init__(self) -> None:
+        self._copies = {module: _as_it_is(module) for module in (np, np.random, math, statistics)}
+        self._copies[np].random = self._copies[np.random]  # type: ignore[attr-defined]
+        self._seen = 0
+
+    def spare(self) -> None:
+        """Give the copies to the modules that were imported so far."""
+        if len(sys.modules) == self._seen:
+            return
+        self._seen = len(sys.modules)
+        for name, module in list(sys.modules.items()):
+            if not name.startswith("dslog.") or name == __name__:
+                continue
+            for key, value in list(vars(module).items()):
+                if isinstance(value, StandIn):
+                    setattr(module, key, value.stands_for)
+                elif isinstance(value, ModuleType) and value in self._copies:
+                    setattr(module, key, self._copies[value])
+
+
 class Substitution:
     """The substitutes, in place while at least one store tracks."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._own = Own()
         self._open: set[StoreRecorder] = set()
         self._changes: list[tuple[Any, str, Any, Any]] = []  # a place, a name, before and after
         self._compiled = False  # whether numba's calls are among them
 
     def begin(self, recorder: StoreRecorder) -> None:
         """Put the substitutes in place for a store that tracks now."""
+        self._own.spare()
         late = _compiled() if self._changes and not self._compiled else []
         if recorder in self._open and not late:
             return

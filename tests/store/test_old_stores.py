@@ -72,6 +72,7 @@ def test_what_was_reused_before_labels_were_counted_is_predicted(tmp_path):
             db.execute(f"ALTER TABLE arrays DROP COLUMN {column}")
         for table in ("arrays", "operations", "bodies", "lineages", "signatures"):
             db.execute(f"ALTER TABLE {table} DROP COLUMN seal")
+        db.execute("ALTER TABLE lineages DROP COLUMN influence")
         db.execute("DROP TABLE leaks")
         db.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
     db.close()

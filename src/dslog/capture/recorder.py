@@ -92,7 +92,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One recorded operation; ``answer`` is what stood in for finding its lineage."""
+    """One recorded operation; ``answer`` is what stood in for finding its lineage.
+
+    ``lineages`` say what was read, ``influences`` what decided, for each output of each input.
+    """
 
     op: str
     inputs: Sequence[Node]
@@ -100,6 +103,7 @@ class Step:
     lineages: Found
     args: Mapping[str, object]
     answer: Answer | None = None
+    influences: Found = ()
 
 
 class Recorder(Protocol):
@@ -427,4 +431,6 @@ RECORDERS: weakref.WeakSet[StoreRecorder] = weakref.WeakSet()
 
 def _draft(step: Step) -> Draft:
     lineages = [lineage for row in step.lineages for lineage in row]
-    return Draft(step.op, step.inputs, step.outputs, lineages, step.args, step.answer)
+    influences = [lineage for row in step.influences for lineage in row]
+    found = lineages, step.args, step.answer, None, influences
+    return Draft(step.op, step.inputs, step.outputs, *found)

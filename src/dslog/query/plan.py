@@ -61,6 +61,29 @@ class Edges(Protocol):
         """Return the arrays made from ``name``."""
 
 
+class Neighbours(Protocol):
+    """Gives the arrays on one side of an array."""
+
+    def __call__(self, name: str, *, influence: bool = False) -> Sequence[str]:
+        """Return those that were read, or those that decided."""
+
+
+class Deciding(Protocol):
+    """The operation graph, which also says what decided that a cell is there."""
+
+    def between(self, out: str, in_: str, *, influence: bool = False) -> Sequence[Edge]:
+        """Return every lineage stored for this (output, input) pair."""
+
+    def inputs_of(self, name: str, *, influence: bool = False) -> Sequence[str]:
+        """Return the arrays that ``name`` was made from."""
+
+    def outputs_of(self, name: str, *, influence: bool = False) -> Sequence[str]:
+        """Return the arrays made from ``name``."""
+
+
+_DECIDED = "\0decided"
+
+
 @dataclass(frozen=True, slots=True)
 class Hop:
     """One lineage, followed one way."""
@@ -145,6 +168,56 @@ def _hops(source: str, target: str, between: Callable[[str, str], Sequence[Edge]
     if source != target:
         hops += tuple(Hop(edge, Direction.FORWARD) for edge in between(target, source))
     return hops
+
+
+class Both:
+    """A graph with what decided beside what was read, or with paths through what decided alone.
+
+    In the second, an array stands for itself until something that decided was passed, and then for
+    its ``decided`` name: only paths that end there have one.
+    """
+
+    def __init__(self, edges: Deciding, direction: Direction, *, only: bool) -> None:
+        self._edges = edges
+        self._back = direction is Direction.BACKWARD
+        self._only = only
+
+    @staticmethod
+    def decided(name: str) -> str:
+        """Return the name of an array behind something that decided."""
+        return name + _DECIDED
+
+    def between(self, out: str, in_: str) -> Sequence[Edge]:
+        """Return every lineage for this pair that a path may take."""
+        names = out.removesuffix(_DECIDED), in_.removesuffix(_DECIDED)
+        passed = [name.endswith(_DECIDED) for name in ((out, in_) if self._back else (in_, out))]
+        read = [] if passed[0] != passed[1] else [*self._edges.between(*names)]
+        if self._only and not passed[1]:
+            return read
+        return [*read, *self._edges.between(*names, influence=True)]
+
+    def without_lineage(self, _out: str, _in: str) -> Sequence[Edge]:
+        """Return nothing: what is no path is not walked."""
+        return []
+
+    def inputs_of(self, name: str) -> Sequence[str]:
+        """Return the arrays that a path may come from, or go on to."""
+        return self._next(name, self._edges.inputs_of, onward=self._back)
+
+    def outputs_of(self, name: str) -> Sequence[str]:
+        """Return the arrays that a path may go on to, or come from."""
+        return self._next(name, self._edges.outputs_of, onward=not self._back)
+
+    def _next(self, name: str, step: Neighbours, *, onward: bool) -> list[str]:
+        plain = name.removesuffix(_DECIDED)
+        read, decided = step(plain), step(plain, influence=True)
+        if not self._only:
+            return list(dict.fromkeys([*read, *decided]))
+        passed = [other + _DECIDED for other in dict.fromkeys([*read, *decided])]
+        if onward:
+            behind = [other + _DECIDED for other in decided]
+            return passed if name.endswith(_DECIDED) else [*read, *behind]
+        return [*passed, *decided] if name.endswith(_DECIDED) else list(read)
 
 
 def with_leaks(plan: Plan, between: Callable[[str, str], Sequence[Leak]]) -> Plan:

@@ -69,6 +69,7 @@ class LineageInfo:
     ``op`` is the operation's number, None for lineage given without one; ``where`` is
     ``"catalog"`` or ``"files"``; ``nbytes`` counts what it takes there; ``body`` is the number of
     the stored lineage itself, which several pairs may share; ``predicted`` is its operation's.
+    ``influence`` is set where it says what decided, not what was read.
     """
 
     out: str
@@ -80,6 +81,7 @@ class LineageInfo:
     where: str
     body: int
     predicted: bool = False
+    influence: bool = False
 
     @property
     def labels(self) -> Labels:
@@ -181,7 +183,9 @@ class Transaction(Protocol):
     def add_body(self, body: Body) -> int:
         """Add a lineage's content, whose files are on disk already, and return its number."""
 
-    def add_lineage(self, out: str, in_: str, op: int | None, body: int) -> None:
+    def add_lineage(
+        self, out: str, in_: str, op: int | None, body: int, *, influence: bool = False
+    ) -> None:
         """Say that ``body`` is lineage from ``out`` to ``in_``."""
 
     def add_leak(self, leak: Leak, mark: int) -> None:
@@ -225,7 +229,7 @@ class Catalog(Protocol):
     def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
         """Return the shapes of those arrays that there are."""
 
-    def among(self, names: Sequence[str]) -> list[Edge]:
+    def among(self, names: Sequence[str], *, influence: bool = False) -> list[Edge]:
         """Return what ``between`` gives for every pair of these arrays."""
 
     def shape(self, name: str) -> Shape | None:
@@ -240,16 +244,21 @@ class Catalog(Protocol):
     def operations(self) -> list[Operation]:
         """Return every operation, in order of registration."""
 
-    def lineages(self, out: str | None = None, in_: str | None = None) -> list[LineageInfo]:
-        """Return lineages, all or those of an output, an input, or a pair."""
+    def lineages(
+        self, out: str | None = None, in_: str | None = None, *, influence: bool | None = False
+    ) -> list[LineageInfo]:
+        """Return lineages, all or those of an output, an input, or a pair.
 
-    def between(self, out: str, in_: str) -> list[Edge]:
+        ``influence`` chooses those that say what was read, what decided, or, as None, both.
+        """
+
+    def between(self, out: str, in_: str, *, influence: bool = False) -> list[Edge]:
         """Return the different lineages of a pair, shared ones once, as a query plans with them."""
 
-    def inputs_of(self, name: str) -> list[str]:
+    def inputs_of(self, name: str, *, influence: bool = False) -> list[str]:
         """Return the arrays that ``name`` has lineage from."""
 
-    def outputs_of(self, name: str) -> list[str]:
+    def outputs_of(self, name: str, *, influence: bool = False) -> list[str]:
         """Return the arrays that have lineage from ``name``."""
 
     def without_lineage(self, out: str, in_: str) -> list[Edge]:

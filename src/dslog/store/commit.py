@@ -41,6 +41,7 @@ class Draft:
     """An operation that is to be stored: lineage per (output, input) pair, outputs outermost.
 
     ``answer`` is what stood in for a capture, ``learn`` what is to be told of the captured lineage.
+    ``influences`` say what decided, per pair, if anything did.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Draft:
     args: Mapping[str, object]
     answer: Answer | None = None
     learn: Learn | None = None
+    influences: Sequence[Stored | None] = ()
 
     @property
     def pairs(self) -> list[Pair]:
@@ -59,6 +61,15 @@ class Draft:
             for side in (self.inputs, self.outputs)
         )
         return [Pair(out, in_) for out in outs for in_ in ins]
+
+    @property
+    def of_pairs(self) -> list[tuple[Pair, Stored | None]]:
+        """All lineage of every pair, and then all influences."""
+        pairs = self.pairs
+        found = list(zip(pairs, self.lineages, strict=True))
+        if self.influences:
+            found += zip(pairs, self.influences, strict=True)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +140,7 @@ class Commit:
             staged = [
                 [
                     None if lineage is None else self._stage(pair, lineage, cleanup, alike)
-                    for pair, lineage in zip(draft.pairs, draft.lineages, strict=True)
+                    for pair, lineage in draft.of_pairs
                 ]
                 for draft in drafts
             ]
@@ -177,20 +188,23 @@ class Commit:
             outputs=tuple(array.name for array in draft.outputs),
             args=draft.args,
             reused=answer.reused if answer else None,
-            exact=all(self._is_exact(body) for body in bodies),
+            exact=all(self._is_exact(body) for body in bodies[: len(draft.lineages)]),
             created=now,
             predicted=answer is not None and answer.compared is not None,
             compared=answer.compared if answer else None,
         )
         operation = replace(operation, id=transaction.add_operation(operation))
         numbers: list[int | None] = []
-        sides = ((out, in_) for out in operation.outputs for in_ in operation.inputs)
-        for (out, in_), body in zip(sides, bodies, strict=True):
+        sides = [(out, in_) for out in operation.outputs for in_ in operation.inputs]
+        if draft.influences:
+            sides += sides
+        for place, ((out, in_), body) in enumerate(zip(sides, bodies, strict=True)):
             number = None if body is None else added.get(id(body))
             if number is None and body is not None:
                 number = added[id(body)] = self._add_body(body, transaction)
             if number is not None:
-                transaction.add_lineage(out, in_, operation.id, number)
+                decides = place >= len(draft.lineages)
+                transaction.add_lineage(out, in_, operation.id, number, influence=decides)
             numbers.append(number)
         if answer is not None:
             self._count(answer, transaction)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from dslog.cells.cellset import CellSet, Leak, leaky
 from dslog.errors import NotFoundError, ShapeError, pair_named
@@ -15,8 +15,15 @@ from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, run_path, run_walk
 from dslog.query.explanation import Explanation, explain_path
 from dslog.query.graph import check_direction, plan_walk
-from dslog.query.plan import Direction, Edge, Plan, check_path
-from dslog.store.arguments import canonical_args, check_name, check_names, check_shape, fingerprints
+from dslog.query.plan import Both, Direction, Edge, Plan, check_path
+from dslog.store.arguments import (
+    ArgumentError,
+    canonical_args,
+    check_name,
+    check_names,
+    check_shape,
+    fingerprints,
+)
 from dslog.store.catalog import (
     ArrayInfo,
     LineageInfo,
@@ -40,6 +47,9 @@ from dslog.store.files import (
 from dslog.store.hooks import ReadCapture, Request, Reuse
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
 from dslog.store.sqlite import SqliteCatalog
+
+Influence = bool | Literal["only"]
+"""Whether what decided that cells are there is in an answer, beside what was read or alone."""
 
 
 class LineageStore:
@@ -159,19 +169,38 @@ class LineageStore:
             plan, cells = self._plan(path, query)
             return run_path(plan, cells, self._engines.loader(engine), merge=merge)
 
-    def backward(self, array: str, query: object, to: str, *, engine: str = "auto") -> CellSet:
+    def backward(
+        self,
+        array: str,
+        query: object,
+        to: str,
+        *,
+        engine: str = "auto",
+        influence: Influence = False,
+    ) -> CellSet:
         """Return the cells of ``to`` that made these cells of ``array``, over every path.
 
-        Without any path there are none; a path that leads the other way alone is an error.
+        Without any path there are none; a path that leads the other way alone is an error. With
+        ``influence`` also the cells that decided that they are there, a filter's and a join's;
+        with ``"only"``, these alone.
         """
-        return self._walk(array, query, to, Direction.BACKWARD, engine)
+        return self._walk(array, query, to, Direction.BACKWARD, engine, influence)
 
-    def forward(self, array: str, query: object, to: str, *, engine: str = "auto") -> CellSet:
+    def forward(
+        self,
+        array: str,
+        query: object,
+        to: str,
+        *,
+        engine: str = "auto",
+        influence: Influence = False,
+    ) -> CellSet:
         """Return the cells of ``to`` that these cells of ``array`` touched, over every path.
 
-        Without any path there are none; a path that leads the other way alone is an error.
+        Without any path there are none; a path that leads the other way alone is an error. With
+        ``influence`` also the cells that they decided about; with ``"only"``, these alone.
         """
-        return self._walk(array, query, to, Direction.FORWARD, engine)
+        return self._walk(array, query, to, Direction.FORWARD, engine, influence)
 
     def explain(
         self,
@@ -271,29 +300,46 @@ class LineageStore:
         return plan, self._engines.cells(query, array)
 
     def _walk(
-        self, array: str, query: object, to: str, direction: Direction, engine: str
-    ) -> CellSet:
-        with pair_named(array, to):
-            return self._walk_between(array, query, to, direction, engine)
-
-    def _walk_between(
-        self, array: str, query: object, to: str, direction: Direction, engine: str
+        self,
+        array: str,
+        query: object,
+        to: str,
+        direction: Direction,
+        engine: str,
+        influence: Influence,
     ) -> CellSet:
         check_engine(engine)
+        if influence not in (False, True, "only"):
+            raise ArgumentError(f"influence is True, False or 'only', not {influence!r}")
+        with pair_named(array, to):
+            return self._walk_between(array, query, to, direction, engine, influence)
+
+    def _walk_between(
+        self,
+        array: str,
+        query: object,
+        to: str,
+        direction: Direction,
+        engine: str,
+        influence: Influence,
+    ) -> CellSet:
         source = find_array(array, self._catalog)
         target = find_array(to, self._catalog)
         cells = self._engines.cells(query, source)
         ends = (source.name, target.name)
         with self._catalog.snapshot():
-            walk = plan_walk(*ends, direction, self._catalog)
+            only = influence == "only"
+            both = Both(self._catalog, direction, only=only)
+            last = both.decided(target.name) if only else target.name
+            walk = plan_walk(source.name, last, direction, both if influence else self._catalog)
             back = direction is Direction.BACKWARD
             lost = leaky(self._catalog.leaks_between(*(reversed(ends) if back else ends)))
-            if walk is None and lost.complete:
+            if walk is None and lost.complete and not influence:
                 check_direction(*ends, direction, self._catalog)
         if walk is None:
             found = CellSet.empty(target.shape).with_labels(cells.labels)
         else:
-            found = run_walk(walk, target.name, cells, self._engines.loader(engine))
+            found = run_walk(walk, last, cells, self._engines.loader(engine))
         return found.with_labels(found.labels.joined(lost))
 
     def _between(self, out: str, in_: str) -> Sequence[Edge]:

@@ -48,7 +48,7 @@ def verify(catalog: Catalog, files: Files) -> VerifyReport:
             problems += catalog.problems()
             arrays = {array.name: array for array in catalog.arrays()}
             users: dict[int, list[LineageInfo]] = {number: [] for number in catalog.bodies()}
-            for info in catalog.lineages():
+            for info in catalog.lineages(influence=None):
                 users[info.body].append(info)
             num_files = len(catalog.file_names())
     except StoreError as error:

@@ -116,6 +116,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
     ),
     (
+        # Lineage that says what decided, not what was read.
+        "ALTER TABLE lineages ADD COLUMN influence INTEGER NOT NULL DEFAULT 0",
         # Seals, and counts of rows that could be missing: see `dslog.store.seal`.
         "ALTER TABLE arrays ADD COLUMN made INTEGER NOT NULL DEFAULT 0",  # lineages it is output of
         "ALTER TABLE arrays ADD COLUMN used INTEGER NOT NULL DEFAULT 0",  # lineages it is input of

@@ -16,7 +16,7 @@ SEALED = {
     "arrays": "id, name, shape, made, used",
     "operations": "id, name, args, reused, exact, created, predicted, compared, sides",
     "bodies": "id, num_rows, nbytes, exact, checksum",
-    "lineages": "id, output, input, operation, body",
+    "lineages": "id, output, input, operation, body, influence",
     "leaks": "id, array, way, file, line, function, inside, count, loses, mark",
     "signatures": "kind, key, state, content, hits, misses, refusals, saved",
 }

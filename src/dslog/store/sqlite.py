@@ -70,6 +70,7 @@ class _Lineage:
     exact: bool
     predicted: bool
     filed: bool
+    influence: bool
 
     @property
     def labels(self) -> Labels:
@@ -116,13 +117,13 @@ class SqliteCatalog(Connection):
 
     def _lineage(self, row: Sequence[Any]) -> _Lineage:
         """Check a row of ``_LINEAGES``."""
-        _, out, in_, op, body = self._unsealed(row[:6], "lineages")
-        if row[6] is None or (op is not None and row[12] is None):
+        _, out, in_, op, body, influence = self._unsealed(row[:7], "lineages")
+        if row[7] is None or (op is not None and row[13] is None):
             raise self._damaged(f"the body or the operation of lineage row {row[0]} is missing")
-        _, num_rows, nbytes, exact, _ = self._unsealed(row[6:12], "bodies")
-        predicted = op is not None and self._unsealed(row[12:22], "operations")[6]
-        sizes = body, num_rows, nbytes
-        return _Lineage(out, in_, op, *sizes, bool(exact), bool(predicted), bool(row[22]))
+        _, num_rows, nbytes, exact, _ = self._unsealed(row[7:13], "bodies")
+        predicted = op is not None and self._unsealed(row[13:23], "operations")[6]
+        labels = map(bool, (exact, predicted, row[23], influence))
+        return _Lineage(out, in_, op, body, num_rows, nbytes, *labels)
 
     def _check_degrees(self, arrays: Mapping[int, int], side: str) -> None:
         """Raise unless there are as many lineages with these arrays on a side as they say."""
@@ -138,7 +139,9 @@ class SqliteCatalog(Connection):
             names = ", ".join(map(repr, self._numbered(wrong[:3]).values()))
             raise self._damaged(f"lineage with {names} as {side} is missing")
 
-    def _edges(self, arrays: Mapping[int, tuple[str, str, int, int]]) -> list[Edge]:
+    def _edges(
+        self, arrays: Mapping[int, tuple[str, str, int, int]], *, influence: bool
+    ) -> list[Edge]:
         """The different lineages between any two of these arrays, those shared by calls once."""
         self._check_degrees({number: made for number, (_, _, made, _) in arrays.items()}, "output")
         numbers = compact(list(arrays))
@@ -150,6 +153,8 @@ class SqliteCatalog(Connection):
         )
         found: dict[tuple[int, int, int], Edge] = {}
         for one in map(self._lineage, rows):
+            if one.influence != influence:
+                continue
             key, labels = (one.body, one.out, one.in_), one.labels
             if key in found:  # of several calls: one that was predicted makes it so
                 labels = labels.joined(found[key].labels)
@@ -161,10 +166,10 @@ class SqliteCatalog(Connection):
         """Return the shapes of those arrays that there are."""
         return {name: self._shape(shape) for name, shape, _, _ in self.named(names).values()}
 
-    def among(self, names: Sequence[str]) -> list[Edge]:
+    def among(self, names: Sequence[str], *, influence: bool = False) -> list[Edge]:
         """Return what ``between`` gives for every pair of these arrays."""
         with self.snapshot():
-            return self._edges(self.named(names))
+            return self._edges(self.named(names), influence=influence)
 
     def shape(self, name: str) -> Shape | None:
         """Return an array's shape, or None when there is no such array."""
@@ -210,7 +215,9 @@ class SqliteCatalog(Connection):
             sides.setdefault(operation, []).append((role, position, array))
         return [self._operation(row, sides.get(row[0], []), names) for row in rows]
 
-    def lineages(self, out: str | None = None, in_: str | None = None) -> list[LineageInfo]:
+    def lineages(
+        self, out: str | None = None, in_: str | None = None, *, influence: bool | None = False
+    ) -> list[LineageInfo]:
         """Return lineages, all or those of an output, an input, or a pair."""
         with self.snapshot():
             ends = {
@@ -239,15 +246,18 @@ class SqliteCatalog(Connection):
                 "files" if one.filed else "catalog",
                 one.body,
                 one.predicted,
+                one.influence,
             )
             for one in found
+            if influence is None or one.influence == influence
         ]
 
-    def between(self, out: str, in_: str) -> list[Edge]:
+    def between(self, out: str, in_: str, *, influence: bool = False) -> list[Edge]:
         """Return the different lineages of a pair, shared ones once, as a query plans with them."""
-        return [edge for edge in self.among([out, in_]) if (edge.out, edge.in_) == (out, in_)]
+        found = self.among([out, in_], influence=influence)
+        return [edge for edge in found if (edge.out, edge.in_) == (out, in_)]
 
-    def _neighbours(self, name: str, side: str, other: str) -> list[str]:
+    def _neighbours(self, name: str, side: str, other: str, *, influence: bool) -> list[str]:
         """The arrays on the other side of lineages that have an array on one side."""
         with self.snapshot():
             here = self.named([name])
@@ -260,16 +270,17 @@ class SqliteCatalog(Connection):
             if len(rows) != (made if side == "output" else used):
                 raise self._damaged(f"lineage with {name!r} as {side} is missing")
             place = ("output", "input").index(other) + 1
-            found = self._numbered(self._unsealed(row, "lineages")[place] for row in rows)
+            sound = [self._unsealed(row, "lineages") for row in rows]
+            found = self._numbered(row[place] for row in sound if bool(row[5]) == influence)
         return list(found.values())
 
-    def inputs_of(self, name: str) -> list[str]:
+    def inputs_of(self, name: str, *, influence: bool = False) -> list[str]:
         """Return the arrays that ``name`` has lineage from."""
-        return self._neighbours(name, "output", "input")
+        return self._neighbours(name, "output", "input", influence=influence)
 
-    def outputs_of(self, name: str) -> list[str]:
+    def outputs_of(self, name: str, *, influence: bool = False) -> list[str]:
         """Return the arrays that have lineage from ``name``."""
-        return self._neighbours(name, "input", "output")
+        return self._neighbours(name, "input", "output", influence=influence)
 
     def without_lineage(self, out: str, in_: str) -> list[Edge]:
         """Return an edge without lineage if some operation took ``in_`` and gave ``out``."""
@@ -569,7 +580,7 @@ class SqliteTransaction:
         marks = ", ".join("?" * 10)
         self._db.insert_all(f"INSERT INTO operations VALUES ({marks})", self._operations)
         self._db.insert_all("INSERT INTO operation_arrays VALUES (?, ?, ?, ?)", self._sides)
-        self._db.insert_all("INSERT INTO lineages VALUES (?, ?, ?, ?, ?, ?)", self._lineages)
+        self._db.insert_all("INSERT INTO lineages VALUES (?, ?, ?, ?, ?, ?, ?)", self._lineages)
         touched = self._made.keys() | self._used.keys()
         uses = [(self._made[number], self._used[number], number) for number in touched]
         self._db.insert_all(_ADD_USES, uses)
@@ -639,9 +650,12 @@ class SqliteTransaction:
         self._db.insert_all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", files)
         return number
 
-    def add_lineage(self, out: str, in_: str, op: int | None, body: int) -> None:
+    def add_lineage(
+        self, out: str, in_: str, op: int | None, body: int, *, influence: bool = False
+    ) -> None:
         """Say that ``body`` is lineage from ``out`` to ``in_``."""
-        row = (self._next("lineages"), self._number(out), self._number(in_), op, body)
+        ends = self._number(out), self._number(in_)
+        row = (self._next("lineages"), *ends, op, body, int(influence))
         self._lineages.append((*row, seal(*row)))
         self._made[row[1]] += 1
         self._used[row[2]] += 1

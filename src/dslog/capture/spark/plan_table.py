@@ -23,6 +23,7 @@ from dslog.capture.spark.frame import Data
 from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_reader import analysed, as_column
 from dslog.capture.spark.plan_rule import (
+    NONE,
     Cell,
     Groups,
     Known,
@@ -103,13 +104,14 @@ class PlanTables:
         turned: Container[Node],
     ) -> Iterator[Input]:
         """Read off what rows come from: ``ids`` has their own ids and, by number, the others."""
-        columns: dict[int | Source, set[tuple[int, int]]] = {}
-        for out, cells in before.reads.items():
-            for of, column in cells if out in places else ():
-                columns.setdefault(of, set()).add((places[out], column))
+        columns: dict[int | Source, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
+        for out, place in places.items():
+            for cells, decides in ((before.reads.get(out, NONE), False), (before.decides, True)):
+                for of, column in cells:
+                    columns.setdefault(of, (set(), set()))[decides].add((place, column))
         named = [of for of in columns if not isinstance(of, Source)]
         few = self._few(ids.select(OUT, *(f"i{of}" for of in named))) if named else None
-        for of, pairs in columns.items():
+        for of, (read, decided) in columns.items():
             source = of if isinstance(of, Source) else before.ids[of][0]
             link = fresh_column("link")
             if isinstance(of, Source):
@@ -123,7 +125,10 @@ class PlanTables:
                     forward=source.table.node in turned,
                 )
             exact = before.exact and not isinstance(of, Source)
-            yield Input(source.table, ((link, frozenset(pairs)),), exact=exact)
+            if read:
+                yield Input(source.table, ((link, frozenset(read)),), exact)
+            if decided:
+                yield Input(source.table, ((link, frozenset(decided)),), exact, decides=True)
 
     def _few(self, ids: DataFrame) -> pa.Table | None:
         """Bring ids here if they are few."""
@@ -192,7 +197,7 @@ class PlanTables:
         ]
         reads = {place: frozenset({cell}) for place, cell in enumerate(cells)}
         ids = lines.withColumnRenamed(line.column, OUT)
-        before = replace(made.rows, reads=reads)
+        before = replace(made.rows, reads=reads, decides=NONE)
         same = {place: place for place in reads}
         inputs = tuple(self._linked(ids, before, line, rows, same, ()))
         return self.tracker.table(self.base, tuple(columns), rows, Origin("window", {}, inputs))

@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 class Input:
     """A table that a step read: for each link between the rows, the columns that go with it.
 
-    A link is one of the output's row maps; None means that rows are the same.
+    A link is one of the output's row maps; None means that rows are the same. ``decides`` says that
+    it was not read for values.
     """
 
     table: TableNode
     parts: tuple[tuple[str | None, Pairs], ...]
     exact: bool = True
+    decides: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,13 +170,31 @@ class Tracker:
         tables: dict[Node, list[Input]] = {}
         for one in table.origin.inputs:
             tables.setdefault(one.table.node, []).append(one)
-        found = tuple(self._lineage(table, inputs) for inputs in tables.values())
+        read, decided = (
+            tuple(
+                self._lineage(table, [one for one in inputs if one.decides is decides])
+                for inputs in tables.values()
+            )
+            for decides in (False, True)
+        )
         args = {**table.origin.args, "columns": list(table.columns)}
-        self.recorder.record(Step(table.origin.op, list(tables), [table.node], (found,), args))
+        influences = (decided,) if any(one is not None for one in decided) else ()
+        self.recorder.record(
+            Step(
+                table.origin.op,
+                list(tables),
+                [table.node],
+                (read,),
+                args,
+                influences=influences,
+            )
+        )
         table.recorded = True
 
-    def _lineage(self, table: TableNode, inputs: list[Input]) -> Lineage | LargeLineage:
+    def _lineage(self, table: TableNode, inputs: list[Input]) -> Lineage | LargeLineage | None:
         """Unite what a step read of one table, which may have come in twice."""
+        if not inputs:
+            return None
         parts = []
         for one in inputs:
             for link, columns in one.parts:

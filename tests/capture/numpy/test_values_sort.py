@@ -159,15 +159,6 @@ CHOSEN = [
     ),
     case(np.piecewise, V, [Untracked(V < 0.9), Untracked(V >= 0.9)], [np.sin, 3.0]),
     case(np.piecewise, V, [Untracked(V < 0.9)], [np.sin, np.cos]),
-    case(np.piecewise, V, [Untracked(V < 0.9)], [lambda z: z * 2, lambda z: z.sum() + z]).but(
-        kind="trace"
-    ),
-    contains(np.piecewise, np.arange(3.0), [np.arange(3) < 2, np.arange(3) == 1],
-             [lambda z: z * 2, 7.0]).but(
-        kind="trace",
-        expect=[[lambda b, a: a == b == (0,), lambda b, a: a == b and b[0] != 1,
-                 lambda b, a: a == b]],
-    ),
 ]  # fmt: skip
 
 

@@ -25,11 +25,12 @@ import numpy as np
 
 from dslog.capture.numpy.array import TrackedArray, run_function
 from dslog.capture.numpy.call import Call, Inputs, describe
+from dslog.capture.numpy.callback import FOLLOWED
 from dslog.capture.numpy.cell_iterator import Enumerated, Vectorized, iterate
 from dslog.capture.numpy.cell_source import united
 from dslog.capture.numpy.dispatch import execute, results_of, track_results
 from dslog.capture.numpy.function_table import public_functions
-from dslog.capture.numpy.handlers import create
+from dslog.capture.numpy.handlers import SPECIAL, create
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.item import gather, plain_in, set_item
 from dslog.capture.numpy.memory import (
@@ -261,6 +262,8 @@ def _draw(method: Any, bits: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
 
 
 # what is replaced while a store tracks
+
+SPECIAL.update(FOLLOWED)
 
 _CONVERSIONS = "asarray asanyarray ascontiguousarray asfortranarray require"
 _MADE = "zeros ones empty full arange eye identity tri zeros_like ones_like empty_like full_like"

@@ -7,7 +7,6 @@ Rules for functions that call a function: its cells are followed, or all of a li
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +93,7 @@ def select(call: Call) -> Lineages | None:
 def piecewise(call: Call) -> Lineages | None:
     """The last condition that holds decides; its function must be a ufunc or a constant.
 
-    Other functions may read any of the cells they are given, so they are traced instead.
+    Other functions may read any of the cells they are given, so they are followed instead.
     """
     functions = list(call.argument("funclist"))
     if call.arguments.get("args") or call.arguments.get("kw"):
@@ -107,19 +106,6 @@ def piecewise(call: Call) -> Lineages | None:
     x = call.argument("x")
     pairs, reads = _deciding(conditions, functions, np.shape(x))
     return arrange(call, [*pairs, (x, chosen(reads, np.shape(x), np.shape(x)))])
-
-
-@rule("numpy.piecewise", kind="trace", note="functions of one's own: each cell is followed")
-def piecewise_traced(call: Call) -> Lineages | None:
-    """The cells that the functions read, and the conditions that decide."""
-    conditions, x = _conditions(call), call.argument("x")
-    if conditions is None or call.which(x) is None:
-        return None
-    found = trace(replace(call, inputs=(x,)))
-    if found is None:
-        return None
-    pairs, _ = _deciding(conditions, list(call.argument("funclist")), np.shape(x))
-    return arrange(call, [*pairs, (x, found[0][0])])
 
 
 def _conditions(call: Call) -> list[Any] | None:
@@ -152,7 +138,7 @@ def _deciding(
     return pairs, reads
 
 
-_WHOLE_LINE = {
+WHOLE_LINE = {
     getattr(np, name)
     for name in (
         "sum",
@@ -177,14 +163,14 @@ _WHOLE_LINE = {
 )
 def reduce_lines(call: Call) -> Lineages | None:
     """Numpy's own reductions read whole lines."""
-    if call.argument("func1d") not in _WHOLE_LINE or call.arguments.get("args"):
+    if call.argument("func1d") not in WHOLE_LINE or call.arguments.get("args"):
         return None
     return arrange(call, [(call.argument("arr"), _per_line(call))])
 
 
 @rule(
     "numpy.apply_along_axis", kind="superset",
-    note="a function that can't be traced: each cell from all cells of its line",
+    note="a function that can't be followed: each cell from all cells of its line",
 )  # fmt: skip
 def any_line(call: Call) -> Lineages | None:
     """Lines do not mix."""
@@ -209,7 +195,7 @@ def _per_line(call: Call) -> Lineage:
 )
 def reduce_axes(call: Call) -> Lineages | None:
     """One reduction after the other; the axes stay with size 1."""
-    if call.argument("func") not in _WHOLE_LINE:
+    if call.argument("func") not in WHOLE_LINE:
         return None
     values = call.argument("a")
     (output,) = call.outputs
@@ -217,13 +203,13 @@ def reduce_axes(call: Call) -> Lineages | None:
     return arrange(call, [(values, reduced(np.shape(values), axes, output.shape))])
 
 
-for _name in ("apply_along_axis", "apply_over_axes", "pad", "polyint", "vecdot"):
+for _name in ("pad", "polyint", "vecdot"):
     REGISTRY.add(f"numpy.{_name}", "trace", trace, "functions of one's own: each cell is followed")
 
 
 @rule(
     "numpy.piecewise", "numpy.apply_over_axes", kind="superset",
-    note="what can't be traced: each cell from all cells",
+    note="what can't be followed: each cell from all cells",
 )  # fmt: skip
 def everything(call: Call) -> Lineages | None:
     """The last resort, labelled as a superset."""

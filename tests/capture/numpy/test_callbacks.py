@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from perturbation import changed
 from tracked_shadow import cell
 
 import dslog
@@ -40,13 +41,12 @@ LINES = {
 
 
 def changes(function, values):
-    before = function(values)
-    found = {index: set() for index in np.ndindex(before.shape)}
-    for place in np.ndindex(values.shape):
-        other = values.copy()
-        other[place] += 1e-6
-        for index in np.argwhere(function(other) != before):
-            found[tuple(map(int, index))].add(place)
+    """Per cell of the result, the cells that it shows a change of."""
+    values = values.copy()
+    [[pairs]] = changed(lambda: [function(values.copy())], [values])
+    found = {index: set() for index in np.ndindex(function(values).shape)}
+    for pair in pairs:
+        found[pair[: -values.ndim]].add(pair[-values.ndim :])
     return found
 
 
@@ -64,9 +64,9 @@ def test_lines(name, axis):
         assert dslog.plain(made).tobytes() == plain.tobytes()
         assert dslog.plain(made).dtype == plain.dtype
         assert store.operations()[-1].name == "apply_along_axis"
-        for index, changed in changes(whole, SQUARE).items():
+        for index, shown in changes(whole, SQUARE).items():
             found = set(cell(store, made, index, "A"))
-            assert changed <= found
+            assert shown <= found
             line, place = (index[-1], index[0]) if axis == 0 else (index[0], index[-1])
             some = reads(place if len(index) > 1 else 0) if reads else range(3)
             every = {(k, line) if axis == 0 else (line, k) for k in some}
@@ -165,9 +165,9 @@ def test_pieces(name):
     with dslog.open(":memory:", leaks="error") as store:
         made = function(store.track(V.copy(), "A"))
         assert dslog.plain(made).tobytes() == function(V.copy()).tobytes()
-        for index, changed in changes(function, V).items():
+        for index, shown in changes(function, V).items():
             found = set(cell(store, made, index, "A"))
-            assert changed <= found
+            assert shown <= found
             assert index in found
             if expected is None:
                 assert found == {index}

@@ -9,13 +9,13 @@ from numpy_oracles import (
     case,
     check,
     contains,
-    differ,
     floats,
     make_call,
     pairs_of,
     results_of,
     traced,
 )
+from perturbation import unequal
 
 Y = apart(2, 3, 4)
 TIES = np.array([[1.0, 3, 2], [3, 1, 1], [0, 5, 2]])
@@ -367,7 +367,7 @@ def test_what_sets_the_edges_contributes_to_the_counts(function, args, kwargs, w
                 after = list(results_of(function(*call.args, **call.kwargs)))
                 array[cell] -= by
                 for pairs, old, new in zip(found, before, after, strict=True):
-                    changed = {(*map(int, at), *cell) for at in np.argwhere(differ(old, new))}
+                    changed = {(*map(int, at), *cell) for at in np.argwhere(unequal(old, new))}
                     assert changed <= pairs[place]
 
 

@@ -24,15 +24,15 @@ from typing import Any
 import numpy as np
 
 from dslog.capture.numpy.array import TrackedArray, run_function
-from dslog.capture.numpy.call import Call, Inputs, describe
+from dslog.capture.numpy.call import Call, Inputs, Lineages, describe
 from dslog.capture.numpy.callback import FOLLOWED
-from dslog.capture.numpy.cell_iterator import Enumerated, Vectorized, iterate
+from dslog.capture.numpy.cell_iterator import Enumerated, StandsFor, Vectorized, iterate
 from dslog.capture.numpy.cell_source import united
 from dslog.capture.numpy.dispatch import execute, results_of, track_results
 from dslog.capture.numpy.function_table import public_functions
 from dslog.capture.numpy.handlers import SPECIAL, create
 from dslog.capture.numpy.index_run import Codes
-from dslog.capture.numpy.item import gather, plain_in, set_item
+from dslog.capture.numpy.item import as_tracked, gather, plain_in, set_item
 from dslog.capture.numpy.memory import (
     Latent,
     Tracked,
@@ -42,13 +42,13 @@ from dslog.capture.numpy.memory import (
     tracked_in,
     wrap_latent,
 )
-from dslog.capture.numpy.registry import Found
+from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
 from dslog.capture.numpy.way_out import decide, leak, lend, seen_leaving, take
 from dslog.capture.recorder import StoreRecorder
 
-_ASARRAY = np.asarray
+_ASARRAY, _GENERATOR = np.asarray, np.random.Generator
 
 # what makes arrays of values
 
@@ -141,6 +141,44 @@ def _shape(value: Any) -> Any:
     return decide(value, "shape") if isinstance(value, TrackedScalar) else value
 
 
+class _Joined:
+    """``np.r_`` and ``np.c_``: arrays, numbers and slices in square brackets, in one array."""
+
+    def __init__(self, original: Any, name: str) -> None:
+        self._original, self._name = original, name
+
+    def __getitem__(self, key: Any) -> Any:
+        items = key if isinstance(key, tuple) else (key,)
+        if first_tracked(items) is None:
+            return self._original[key]
+        return execute(TrackedArray, self._name, joined, (self._original, *items), {})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+    def __len__(self) -> int:
+        return 0
+
+
+def joined(trick: Any, *items: Any) -> Any:
+    """Join what is in the square brackets."""
+    return trick[items]
+
+
+def _joined_rule(call: Call) -> Lineages:
+    codes = Codes(call.inputs)
+    trick, *items = call.args
+    ready = [
+        each
+        if isinstance(each, str)
+        else codes.replace(trick[each] if isinstance(each, slice) else each)
+        for each in items
+    ]
+    return (codes.read(joined(trick, *ready)),)
+
+
+REGISTRY.attach(joined, "numpy.r_", "index-run", _joined_rule)
+
 # single numbers
 
 
@@ -175,7 +213,7 @@ def _follow_numbers(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, A
 # random draws
 
 
-class TrackedGenerator(np.random.Generator):
+class TrackedGenerator(np.random.Generator, metaclass=StandsFor):
     """numpy's generator; what it moves and picks of tracked arrays stays tracked."""
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
@@ -203,10 +241,29 @@ class TrackedGenerator(np.random.Generator):
             super().shuffle(x, axis=axis)
 
 
+class TrackedRandomState(np.random.RandomState, metaclass=StandsFor):
+    """numpy's older generator; what it moves and picks of tracked arrays stays tracked."""
+
+    def permutation(self, x: Any) -> Any:
+        """See ``numpy.random.RandomState.permutation``."""
+        return _draw(super().permutation, self._bit_generator, (x,), {})
+
+    def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
+        """See ``numpy.random.RandomState.choice``."""
+        return _draw(super().choice, self._bit_generator, (a, *args), kwargs)
+
+    def shuffle(self, x: Any) -> None:
+        """See ``numpy.random.RandomState.shuffle``."""
+        if isinstance(x, Tracked):
+            set_item(x, ..., _shuffled(super().shuffle, self._bit_generator, x, {}))
+        else:
+            super().shuffle(x)
+
+
 def _generator(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.random.default_rng``."""
     made = original(*args, **kwargs)
-    return TrackedGenerator(made.bit_generator) if type(made) is np.random.Generator else made
+    return TrackedGenerator(made.bit_generator) if type(made) is _GENERATOR else made
 
 
 def _drawn(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -236,7 +293,7 @@ def _shuffled(shuffle: Any, bits: Any, x: Tracked, kwargs: Mapping[str, Any]) ->
 
 def _draw(method: Any, bits: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Draw, then draw the same again from positions, to see what came from where."""
-    x = args[0] if args else None
+    x = as_tracked(args[0], TrackedArray) if args else None
     if not isinstance(x, Tracked) or not x.ndim:
         leak(method.__name__, *args, *kwargs.values())
         plain = {key: plain_in(value) for key, value in kwargs.items()}
@@ -305,6 +362,10 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
         (np, "nditer", Anywhere(np.nditer, iterate)),
         (np, "ndenumerate", Enumerated),
         (np, "vectorize", Vectorized),
+        (np, "r_", _Joined(np.r_, "numpy.r_")),
+        (np, "c_", _Joined(np.c_, "numpy.c_")),
+        (np.random, "Generator", TrackedGenerator),
+        (np.random, "RandomState", TrackedRandomState),
     ]
 
 

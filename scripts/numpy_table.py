@@ -29,6 +29,7 @@ How the lineage of each public function of numpy {VERSION} is captured. This pag
 | index-run | the function is run once more on the positions of cells, which it moves | a pass |
 | value | computed from the values, vectorised | about the function's own |
 | trace | each cell is followed through the function, on object arrays; small arrays | slow |
+| followed | calls a function of yours, which runs on tracked arrays | as a loop of your own |
 | superset | everything from everything that it can read, labelled as not exact | a row |
 | write | cells that are written into an argument, like `x[...] = y` | about the function's own |
 

@@ -142,6 +142,8 @@ def test_axes():
 
 V = np.array([0.5, 2.5, 3.5, -1.0, 5.0])
 PIECES = {
+    "constants": (lambda x: np.piecewise(x, [x < 3, x >= 3], [-1, 1]), None),
+    "ufuncs": (lambda x: np.piecewise(x, [x < 0], [np.sin, np.cos]), None),
     "functions": (lambda x: np.piecewise(x, [x < 0, x > 3], [abs, lambda t: t * 2, np.sqrt]), None),
     "sums": (
         lambda x: np.piecewise(x, [x > 3], [lambda t: t.sum()]),

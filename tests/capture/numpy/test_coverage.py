@@ -26,7 +26,7 @@ def test_every_public_function_has_a_kind():
 
 def test_every_kind_is_known():
     kinds = {kind for row in table() for kind in row.kinds}
-    assert kinds <= {*KINDS, "write"}
+    assert kinds <= {*KINDS, "followed", "write"}
 
 
 def test_nothing_is_listed_as_uncaptured_that_numpy_lacks_or_a_rule_knows():

@@ -32,6 +32,8 @@ def plain_results(value):
 def traced(store, result):
     """The pairs of a result and the source, and whether they are called exact."""
     found, exact = set(), True
+    if store.name_of(result) is None:  # from nothing
+        return found, exact
     for index in np.ndindex(np.shape(dslog.plain(result))):
         cells = store.backward(store.name_of(result), [index] if index else np.ones((), bool), "A")
         found |= {(*index, *map(int, one)) for one in cells.indices()}

@@ -140,6 +140,8 @@ CHOSEN = [
     ),
     case(np.where, Untracked(np.ones((3, 3), bool)), TIES, 2.0),
     case(np.where, Untracked(np.zeros((3, 3), bool)), TIES, floats()),
+    contains(np.ix_, np.array([1, 0]), np.array([2, 0, 1])),
+    contains(np.ix_, np.array([True, False, True]), np.array([2, 0, 1])).but(nudge="i"),
     case(np.choose, Untracked(np.array([1, 0, 1])), [floats(3), floats(2, 1)]),
     case(np.choose, Untracked(np.array([1, 0, 2])), floats(3, 3)),
     contains(np.choose, np.array([1, 0, 2]), floats(3, 3)).but(
@@ -157,8 +159,6 @@ CHOSEN = [
                  lambda b, a: a == b and b[0] == 0, lambda b, a: a == b and b[0] == 1,
                  lambda b, a: b[0] == 2]]
     ),
-    case(np.piecewise, V, [Untracked(V < 0.9), Untracked(V >= 0.9)], [np.sin, 3.0]),
-    case(np.piecewise, V, [Untracked(V < 0.9)], [np.sin, np.cos]),
 ]  # fmt: skip
 
 

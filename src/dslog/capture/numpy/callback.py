@@ -92,13 +92,13 @@ def _new(plain: Any) -> Any:
 
 
 def _followed(
-    original: Callable[..., Any], own: Callable[..., Any], by_rule: Callable[..., bool]
+    original: Callable[..., Any], own: Callable[..., Any], by_rule: Callable[..., bool] = bool
 ) -> Handler:
     """Make the handler of a function that calls functions; ``by_rule`` says which need no look."""
 
     def handle(kind: type[Tracked], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         plainly = partial(call_function, kind, original, args, kwargs)
-        if by_rule(*args, **kwargs):
+        if by_rule is not bool and by_rule(*args, **kwargs):
             return plainly()
         if home_among((args, kwargs)) is None:  # the function may know of something tracked
             try:
@@ -116,15 +116,8 @@ def _reduces(func: Any = None, *args: Any, func1d: Any = None, **_: Any) -> bool
     return (func or func1d) in WHOLE_LINE and len(args) <= 2
 
 
-def _is_simple(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> bool:
-    """Whether pieces are constants and ufuncs, or there is an error to be raised."""
-    del x, condlist
-    own = any(callable(each) and not isinstance(each, np.ufunc) for each in funclist)
-    return not (own or args or kw)
-
-
 FOLLOWED: dict[Callable[..., Any], Handler] = {
     np.apply_along_axis: _followed(np.apply_along_axis, along_axis, _reduces),
     np.apply_over_axes: _followed(np.apply_over_axes, over_axes, _reduces),
-    np.piecewise: _followed(np.piecewise, in_pieces, _is_simple),
+    np.piecewise: _followed(np.piecewise, in_pieces),
 }

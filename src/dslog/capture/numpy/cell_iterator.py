@@ -121,13 +121,13 @@ class StandsFor(type):
     """The class of a class that is its base for whoever compares, as numba does."""
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, cls.__mro__[1])
+        return isinstance(value, cls.__mro__[-2])
 
     def __eq__(cls, other: object) -> bool:
-        return other is cls or other is cls.__mro__[1]
+        return other is cls or other is cls.__mro__[-2]
 
     def __hash__(cls) -> int:
-        return hash(cls.__mro__[1])
+        return hash(cls.__mro__[-2])
 
 
 class Enumerated(np.ndenumerate, metaclass=StandsFor):

@@ -33,6 +33,7 @@ from dslog.capture.numpy.function_table import public_functions
 from dslog.capture.numpy.handlers import SPECIAL, create
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.item import as_tracked, gather, plain_in, set_item
+from dslog.capture.numpy.masked import TESTS, call_masked, hide_where, make_masked
 from dslog.capture.numpy.memory import (
     Latent,
     Tracked,
@@ -151,16 +152,10 @@ class _Joined:
         items = key if isinstance(key, tuple) else (key,)
         if first_tracked(items) is None:
             return self._original[key]
-        return execute(TrackedArray, self._name, joined, (self._original, *items), {})
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._original, name)
-
-    def __len__(self) -> int:
-        return 0
+        return execute(TrackedArray, self._name, bracketed, (self._original, *items), {})
 
 
-def joined(trick: Any, *items: Any) -> Any:
+def bracketed(trick: Any, *items: Any) -> Any:
     """Join what is in the square brackets."""
     return trick[items]
 
@@ -174,10 +169,10 @@ def _joined_rule(call: Call) -> Lineages:
         else codes.replace(trick[each] if isinstance(each, slice) else each)
         for each in items
     ]
-    return (codes.read(joined(trick, *ready)),)
+    return (codes.read(bracketed(trick, *ready)),)
 
 
-REGISTRY.attach(joined, "numpy.r_", "index-run", _joined_rule)
+REGISTRY.attach(bracketed, "numpy.r_", "index-run", _joined_rule)
 
 # single numbers
 
@@ -213,12 +208,31 @@ def _follow_numbers(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, A
 # random draws
 
 
-class TrackedGenerator(np.random.Generator, metaclass=StandsFor):
-    """numpy's generator; what it moves and picks of tracked arrays stays tracked."""
+class _Draws:
+    """What a generator moves and picks of tracked arrays stays tracked."""
 
-    def permutation(self, x: Any, axis: int = 0) -> Any:
-        """See ``numpy.random.Generator.permutation``."""
-        return _draw(super().permutation, self.bit_generator, (x,), {"axis": axis})
+    _bit_generator: Any
+
+    def permutation(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        return _draw(super().permutation, self._bit_generator, (x, *args), kwargs)  # type: ignore[misc]
+
+    def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
+        return _draw(super().choice, self._bit_generator, (a, *args), kwargs)  # type: ignore[misc]
+
+    def shuffle(self, x: Any, *args: Any, **kwargs: Any) -> None:
+        shuffle = super().shuffle  # type: ignore[misc]
+        if isinstance(x, Tracked):
+            set_item(x, ..., _shuffled(shuffle, self._bit_generator, (x, *args), kwargs))
+        else:
+            shuffle(x, *args, **kwargs)
+
+
+class TrackedRandomState(_Draws, np.random.RandomState, metaclass=StandsFor):
+    """numpy's older generator."""
+
+
+class TrackedGenerator(_Draws, np.random.Generator, metaclass=StandsFor):
+    """numpy's generator."""
 
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
         """See ``numpy.random.Generator.permuted``."""
@@ -229,36 +243,6 @@ class TrackedGenerator(np.random.Generator, metaclass=StandsFor):
         set_item(out, ..., _draw(super().permuted, self.bit_generator, (x,), {"axis": axis}))
         return out
 
-    def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
-        """See ``numpy.random.Generator.choice``."""
-        return _draw(super().choice, self.bit_generator, (a, *args), kwargs)
-
-    def shuffle(self, x: Any, axis: int = 0) -> None:
-        """See ``numpy.random.Generator.shuffle``."""
-        if isinstance(x, Tracked):
-            set_item(x, ..., _shuffled(super().shuffle, self.bit_generator, x, {"axis": axis}))
-        else:
-            super().shuffle(x, axis=axis)
-
-
-class TrackedRandomState(np.random.RandomState, metaclass=StandsFor):
-    """numpy's older generator; what it moves and picks of tracked arrays stays tracked."""
-
-    def permutation(self, x: Any) -> Any:
-        """See ``numpy.random.RandomState.permutation``."""
-        return _draw(super().permutation, self._bit_generator, (x,), {})
-
-    def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
-        """See ``numpy.random.RandomState.choice``."""
-        return _draw(super().choice, self._bit_generator, (a, *args), kwargs)
-
-    def shuffle(self, x: Any) -> None:
-        """See ``numpy.random.RandomState.shuffle``."""
-        if isinstance(x, Tracked):
-            set_item(x, ..., _shuffled(super().shuffle, self._bit_generator, x, {}))
-        else:
-            super().shuffle(x)
-
 
 def _generator(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.random.default_rng``."""
@@ -267,28 +251,21 @@ def _generator(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
 
 
 def _drawn(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """``np.random.permutation`` and ``choice``, which draw from numpy's own generator."""
-    return _draw(original, original.__self__._bit_generator, args, kwargs)  # noqa: SLF001
+    """``np.random.permutation`` and its kin, which draw from numpy's own generator."""
+    own = TrackedRandomState(original.__self__._bit_generator)  # noqa: SLF001 (no public way)
+    return getattr(own, original.__name__)(*args, **kwargs)
 
 
-def _shuffle(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """``np.random.shuffle``."""
-    if not args or not isinstance(args[0], Tracked):
-        return original(*args, **kwargs)
-    bits = original.__self__._bit_generator  # noqa: SLF001 (numpy has no public way to ask)
-    return set_item(args[0], ..., _shuffled(original, bits, args[0], {}))
-
-
-def _shuffled(shuffle: Any, bits: Any, x: Tracked, kwargs: Mapping[str, Any]) -> Any:
+def _shuffled(shuffle: Any, bits: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
     """Return a shuffled copy."""
 
-    def run(values: Any, **options: Any) -> Any:
+    def run(values: Any, *rest: Any, **options: Any) -> Any:
         copy = np.ndarray.copy(values)
-        shuffle(copy, **options)
+        shuffle(copy, *rest, **options)
         return copy
 
     run.__name__ = "shuffle"
-    return _draw(run, bits, (x,), kwargs)
+    return _draw(run, bits, args, kwargs)
 
 
 def _draw(method: Any, bits: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -354,9 +331,16 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
         (statistics, name, Anywhere(getattr(statistics, name), _numbers)) for name in _MOMENTS
     ]
     draws: dict[str, Act] = {
-        "default_rng": _generator, "permutation": _drawn, "choice": _drawn, "shuffle": _shuffle
+        "default_rng": _generator, "permutation": _drawn, "choice": _drawn, "shuffle": _drawn
     }  # fmt: skip
     found += [(np.random, name, Anywhere(getattr(np.random, name), draws[name])) for name in draws]
+    masks: dict[str, Act] = {name: hide_where(test) for name, test in TESTS.items()}
+    masks |= dict.fromkeys(("array", "masked_array", "MaskedArray", "asarray"), make_masked)
+    others = (name for name in np.ma.__all__ if callable(getattr(np.ma, name)) and name[:2] != "is")
+    for name in others:
+        function = getattr(np.ma, name)
+        if name in masks or not isinstance(function, (type, np.ma.core.MaskedConstant)):
+            found.append((np.ma, name, Anywhere(function, masks.get(name, call_masked))))
     return [
         *found,
         (np, "nditer", Anywhere(np.nditer, iterate)),

@@ -171,20 +171,9 @@ def broadcast_arrays(call: Call) -> Lineages | None:
     )
 
 
-@rule("numpy.ix_", note="each output from its input, on an axis of its own")
+@rule("numpy.ix_", kind="value", note="each output from its input, on an axis of its own")
 def open_mesh(call: Call) -> Lineages | None:
-    """Output k is input k on axis k; masks are for the rule after this."""
-    arrays = call.argument("args", ())
-    return None if any(np.asarray(one).dtype == bool for one in arrays) else _meshed(call)
-
-
-@rule("numpy.ix_", kind="value", note="each index from the place where its mask is set")
-def open_mesh_of_masks(call: Call) -> Lineages | None:
-    """A mask gives the places where it is set, other inputs themselves."""
-    return _meshed(call)
-
-
-def _meshed(call: Call) -> Lineages | None:
+    """Output k is input k on axis k; a mask gives the places where it is set."""
     arrays = call.argument("args", ())
     rows = []
     for k, (one, out) in enumerate(zip(arrays, call.outputs, strict=True)):

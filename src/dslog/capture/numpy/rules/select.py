@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dslog.algebra.positions import lineage_of_positions
-from dslog.algebra.product import all_to_all, elementwise, matched
+from dslog.algebra.product import elementwise, matched
 from dslog.capture.numpy.call import Call, Lineages, arrange, is_tracked
 from dslog.capture.numpy.index_run import chosen, positions_of
 from dslog.capture.numpy.registry import REGISTRY, rule
@@ -85,59 +84,6 @@ def select(call: Call) -> Lineages | None:
     return arrange(call, pairs)
 
 
-@rule(
-    "numpy.piecewise",
-    kind="value",
-    note="each cell from its cell and the conditions that decide",
-)
-def piecewise(call: Call) -> Lineages | None:
-    """The last condition that holds decides; its function must be a ufunc or a constant.
-
-    Other functions may read any of the cells they are given, so they are followed instead.
-    """
-    functions = list(call.argument("funclist"))
-    if call.arguments.get("args") or call.arguments.get("kw"):
-        return None
-    if any(callable(f) and not isinstance(f, np.ufunc) for f in functions):
-        return None
-    conditions = _conditions(call)
-    if conditions is None:
-        return None
-    x = call.argument("x")
-    pairs, reads = _deciding(conditions, functions, np.shape(x))
-    return arrange(call, [*pairs, (x, chosen(reads, np.shape(x), np.shape(x)))])
-
-
-def _conditions(call: Call) -> list[Any] | None:
-    """Return the conditions one by one; None for a tracked array of all of them."""
-    given, shape = call.argument("condlist"), np.shape(call.argument("x"))
-    if isinstance(given, np.ndarray):
-        if given.shape == shape:
-            return [given]
-        return None if call.which(given) is not None else list(given)
-    if np.ndim(given[0]) == 0 and shape:
-        return [np.asarray(given)]
-    return list(given)
-
-
-def _deciding(
-    conditions: list[Any], functions: list[Any], shape: tuple[int, ...]
-) -> tuple[Pairs, npt.NDArray[np.bool_]]:
-    """Return the conditions with their lineage, and where a function reads the cell."""
-    undecided = np.ones(shape, bool)  # no later condition holds
-    reads = np.zeros(shape, bool)
-    pairs: Pairs = []
-    for condition, function in reversed(list(zip(conditions, functions, strict=False))):
-        pairs.append((condition, chosen(undecided, shape, np.shape(condition))))
-        holds = undecided & np.asarray(condition, bool)
-        if callable(function):
-            reads |= holds
-        undecided &= ~holds
-    if len(functions) > len(conditions) and callable(functions[-1]):
-        reads |= undecided
-    return pairs, reads
-
-
 WHOLE_LINE = {
     getattr(np, name)
     for name in (
@@ -205,15 +151,3 @@ def reduce_axes(call: Call) -> Lineages | None:
 
 for _name in ("pad", "polyint", "vecdot"):
     REGISTRY.add(f"numpy.{_name}", "trace", trace, "functions of one's own: each cell is followed")
-
-
-@rule(
-    "numpy.piecewise", "numpy.apply_over_axes", kind="superset",
-    note="what can't be followed: each cell from all cells",
-)  # fmt: skip
-def everything(call: Call) -> Lineages | None:
-    """The last resort, labelled as a superset."""
-    return tuple(
-        tuple(all_to_all(out.shape, array.shape, exact=False) for array in call.inputs)
-        for out in call.outputs
-    )

@@ -20,7 +20,7 @@ from dslog.capture.numpy.memory import Latent, Tracked, is_tracked, wrap_latent
 from dslog.capture.numpy.stand_in import Act
 from dslog.capture.numpy.way_out import decide, leak, seen_leaving
 
-_REAL: Any = np.ma.MaskedArray
+_REAL: type[Any] = np.ma.MaskedArray
 NO_MASK: Any = np.ma.nomask
 _TELLS = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "named"})
 _ON_BOTH = "reshape ravel transpose swapaxes squeeze flatten repeat take diagonal copy __getitem__"

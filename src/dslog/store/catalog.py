@@ -250,7 +250,7 @@ class Catalog(Protocol):
         """Return the arrays that have lineage from ``name``."""
 
     def without_lineage(self, out: str, in_: str) -> list[Edge]:
-        """Return an edge without lineage if some operation took ``in_`` and gave ``out``."""
+        """Return an edge without lineage if ``out`` was made with ``in_``, or with nothing."""
 
     def leaks(self) -> list[Leak]:
         """Return every place where values left tracking, in order."""

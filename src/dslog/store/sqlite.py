@@ -262,14 +262,15 @@ class SqliteCatalog(Connection):
         return self._neighbours(name, "input", "output")
 
     def without_lineage(self, out: str, in_: str) -> list[Edge]:
-        """Return an edge without lineage if some operation took ``in_`` and gave ``out``."""
+        """Return an edge without lineage if ``out`` was made with ``in_``, or with nothing."""
         found = self.rows(
-            "SELECT 1 FROM operation_arrays o JOIN operation_arrays i ON i.operation = o.operation "
+            "SELECT 1 FROM operation_arrays o LEFT JOIN operation_arrays i "
+            "ON i.operation = o.operation AND i.role = ? "
             "WHERE o.role = ? AND o.array = (SELECT id FROM arrays WHERE name = ?) "
-            "AND i.role = ? AND i.array = (SELECT id FROM arrays WHERE name = ?) LIMIT 1",
+            "AND (i.array IS NULL OR i.array = (SELECT id FROM arrays WHERE name = ?)) LIMIT 1",
+            _INPUT,
             _OUTPUT,
             out,
-            _INPUT,
             in_,
         )
         return [Edge(out, in_, NOTHING, 0)] if found else []

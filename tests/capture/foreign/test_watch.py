@@ -92,6 +92,16 @@ print(type(skimage.filters.sobel).__name__, type(skimage.filters.roberts).__name
     ]  # fmt: skip
 
 
+def test_a_function_of_numpy_is_known_when_it_is_an_argument():
+    lines = run("""
+import skimage.measure
+dslog.watch(skimage.measure)
+for options in ({}, {"func": np.max}, {"func": lambda block, axis: block.max(axis)}):
+    print(source(skimage.measure.block_reduce(x, (2, 2), **options)))
+""")
+    assert lines == ["(2, True)", "(2, True)", "(2, False)"]
+
+
 def test_a_library_that_is_named_is_watched_at_once():
     lines = run("""
 import scipy.signal

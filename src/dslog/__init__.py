@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dslog.sql.spark_session import spark
     from dslog.store.arguments import ArgumentError
     from dslog.store.catalog import Operation
+    from dslog.store.repair import repair
 
 __all__ = [
     "ArgumentError",
@@ -66,6 +67,7 @@ __all__ = [
     "open",
     "operation",
     "plain",
+    "repair",
     "spark",
     "tables",
     "watch",
@@ -87,6 +89,7 @@ _PLACES = {
     "open": "dslog.capture.store.open_store",
     "operation": "dslog.capture.numpy.group.operation",
     "plain": "dslog.capture.numpy.array.plain_values",
+    "repair": "dslog.store.repair.repair",
     "spark": "dslog.sql.spark_session.spark",
     "tables": "dslog.tables",
     "watch": "dslog.capture.foreign.watch.watch",

@@ -154,3 +154,58 @@ def test_an_error_names_the_arrays(sound, tmp_path):
         for out, in_ in (("P", "A"), ("L", "A")):
             with pytest.raises(dslog.CorruptError, match=rf"'{out}' and '{in_}'.*checksum differs"):
                 store.prov_query([out, in_], [(3,)])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM lineages WHERE id = 2",
+        "DELETE FROM lineages WHERE output = (SELECT id FROM arrays WHERE name = 'x20')",
+        "UPDATE lineages SET body = 1 WHERE id = 2",
+        "UPDATE arrays SET name = 'Q' WHERE name = 'P'",
+        "UPDATE operations SET args = '{}' WHERE id = 5",
+        "UPDATE leaks SET loses = 0",
+        "UPDATE bodies SET header = replace(header, '1', '2') WHERE id = 1",
+        "SELECT 1",
+    ],
+)
+def test_repair_keeps_what_is_sound(sound, tmp_path, change, sql):
+    """What is left answers right, or says that it may be incomplete."""
+    path, _ = sound
+    copy = shutil.copytree(path, tmp_path / "copy")
+    change(copy, sql)
+    broken = answers(copy)
+    report = dslog.repair(copy)
+    assert bool(report.lost) == (sql != "SELECT 1")
+    with dslog.open(copy) as store:
+        assert store.verify().ok
+        for out, in_, cell in PAIRS:
+            try:
+                found = store.backward(out, cell, in_)
+            except dslog.DslogError:
+                continue
+            with dslog.open(path, "r") as old:
+                right = old.backward(out, cell, in_)
+            assert found.indices().tolist() == right.indices().tolist() or not found.complete
+        assert store.array("new", (3,)).shape == (3,)
+    if report.lost:
+        assert (copy / report.kept).exists()
+        assert answers(copy).count("error") <= broken.count("error")
+        assert not dslog.repair(copy).lost
+
+
+@pytest.mark.parametrize("at", [0.3, 0.6, 0.9])
+def test_repair_of_damaged_pages(sound, tmp_path, at):
+    copy = shutil.copytree(sound[0], tmp_path / "copy")
+    content = bytearray((copy / CATALOG).read_bytes())
+    start = int(len(content) * at) // 4096 * 4096
+    content[start : start + 4096] = b"\xa5" * 4096
+    (copy / CATALOG).write_bytes(content)
+    assert dslog.repair(copy).lost
+    with dslog.open(copy) as store:
+        assert store.verify().ok
+        names = {array.name for array in store.arrays()}
+        if {"x", "x39"} <= names:
+            right = [[2]]
+            found = store.backward("x39", 2, "x")
+            assert found.indices().tolist() == right or not found.complete

@@ -35,7 +35,7 @@ def test_names_are_never_used_twice(files):
 
 
 def test_a_blob_in_several_parts(files):
-    files.path("folder").mkdir(parents=True)
+    (files.root / "folder").mkdir(parents=True)
     parts = []
     for at in range(3):
         path = files.path(name := f"folder/{at}.parquet")

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
+from dslog.lineage.admission import check_spec
 from dslog.lineage.lineage_cost import LineageCost
 from dslog.types import I64, U8
 
@@ -86,9 +87,12 @@ def decode_column(name: str, spec: Spec, blob: pa.Table, n: int) -> I64:
     """Undo ``encode_column``; a column that Spark wrote is a "plain" Parquet column."""
     if spec[0] == "plain":
         plain: I64 = blob.column(name).to_numpy().astype(np.int64, copy=False)
+        _check_length(len(plain), n)
         return plain
     kind: str = spec[0]
+    check_spec(spec, 64 if kind.endswith("bits") else 8)
     width, base = int(spec[1]), int(spec[2])
+    _check_length(blob.num_rows, -(-n // 8))
     values: I64 = np.empty(n, np.int64)
     if kind.endswith("bits"):
         _unpack(_bytes_of(blob.column(name), width), base, width, values)
@@ -97,10 +101,22 @@ def decode_column(name: str, spec: Spec, blob: pa.Table, n: int) -> I64:
         for k in range(width):
             plane = _bytes_of(blob.column(f"{name}.{k}"), 8)[:n]
             values += plane.astype(np.int64) << (8 * k)
-    if kind.startswith("d"):
-        values[0] = spec[3]
-        np.cumsum(values, out=values)
-    return values
+    return _summed(values, spec[3]) if kind.startswith("d") else values
+
+
+def _summed(steps: I64, first: int) -> I64:
+    """Undo ``_steps``; values that are no int64 are an error."""
+    steps[:1] = first
+    widest = max(map(abs, (int(steps.min()), int(steps.max())))) if len(steps) else 0
+    if widest * len(steps) >= 1 << 62 and np.abs(np.cumsum(steps.astype(float))).max() >= 2.0**62:
+        raise ValueError("the values of a column are too large")
+    np.cumsum(steps, out=steps)
+    return steps
+
+
+def _check_length(have: int, want: int) -> None:
+    if have != want:
+        raise ValueError(f"a column has {have} values, not {want}")
 
 
 def encode_text(values: I64) -> Spec:
@@ -118,14 +134,13 @@ def encode_text(values: I64) -> Spec:
 
 def decode_text(spec: Spec, n: int) -> I64:
     """Undo ``encode_text``."""
+    check_spec(spec, 64)
     kind, width, base, *rest = spec
     packed = np.frombuffer(base64.b64decode(rest[-1], validate=True), np.uint8)
+    _check_length(len(packed), -(-n * width // 8))
     values = np.empty(n, np.int64)
     _unpack(packed, int(base), int(width), values)
-    if kind == "dbits":
-        values[0] = rest[0]
-        np.cumsum(values, out=values)
-    return values
+    return _summed(values, rest[0]) if kind == "dbits" else values
 
 
 def _grouped(data: U8, width: int) -> pa.Array:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from dslog.cells.cellset import PLAIN, SUPERSET, Labels
+from dslog.errors import CorruptError
 from dslog.lineage.codec import decode_factor, encode_axes, encode_factor
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage, Orientation, encode_header
@@ -197,8 +198,11 @@ class LargeLineage:
         """Read the rows of a unit in a part file."""
         assert unit.path is not None  # noqa: S101
         assert unit.part is not None  # noqa: S101
-        num_out, num_in = map(len, self.table_shapes(unit.term))
-        return read_groups(unit.path, unit.part, unit.groups, num_out, num_in)
+        shapes = self.table_shapes(unit.term)
+        table = read_groups(unit.path, unit.part, unit.groups, *map(len, shapes))
+        if not table.is_inside(*shapes):
+            raise CorruptError(f"the file {unit.path} names cells outside its arrays")
+        return table
 
     def of_tables(self, tables: Iterable[tuple[int, Table | None]]) -> Lineage:
         """Return a Lineage of some terms; a table takes the place of a term's part files."""

@@ -35,6 +35,7 @@ from dslog.lineage.lineage_cost import LineageCost
 from dslog.lineage.table import Table, attribute_names
 from dslog.types import I64, Shape
 
+_MOST_ROWS = 1 << 24  # of a row group, which is read at once
 Bounds = tuple[tuple[int, int], ...]
 
 
@@ -241,6 +242,16 @@ def opened(path: Path, nbytes: int) -> Iterator[BinaryIO]:
 @lru_cache(maxsize=256)
 def read_footer(path: Path, part: PartFile) -> pq.FileMetaData:
     """Return a part's footer, once its bytes are checked; files never change: a few are kept."""
+    footer = _read_footer(path, part)
+    rows = [footer.row_group(group).num_rows for group in _groups(footer)]
+    if sum(rows) != part.rows or max(rows, default=0) > _MOST_ROWS:
+        raise _damaged(path, f"it has {sum(rows)} rows, not {part.rows}")
+    if part.sums and len(part.sums) != len(rows) + 1:
+        raise _damaged(path, "it has other row groups")
+    return footer
+
+
+def _read_footer(path: Path, part: PartFile) -> pq.FileMetaData:
     with opened(path, part.nbytes) as file:
         if not part.sums:
             return pq.read_metadata(pa.BufferReader(_whole(path, part, file)))
@@ -263,6 +274,8 @@ def read_groups(
             content = np.zeros(part.nbytes, np.uint8)  # pages that stay empty take no memory
             for group in some:
                 start, stop = _stretch(footer.row_group(group))
+                if not 0 <= start <= stop <= part.nbytes:
+                    raise _damaged(path, "a row group lies outside of it")
                 file.seek(start)
                 read = file.read(stop - start)
                 _compare(read, part.sums[group + 1], path)

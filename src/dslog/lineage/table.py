@@ -464,13 +464,49 @@ class Table:
         ref = np.sort(self.ref, axis=0)
         return bool(((ref[1:] == ref[:-1]) & (ref[1:] >= 0)).any())
 
+    def _lies_plainly(self, out_sizes: Sequence[int], in_sizes: Sequence[int]) -> bool | None:
+        """Whether rows lie inside by the extremes of their columns alone; None if that says not."""
+        if not self._n:
+            return True
+        if self.ordered is not None and self.ordered != tuple(out_sizes):
+            return False
+        ends: list[tuple[int, int]] = []
+        inside = True
+        for axis, size in enumerate([*out_sizes, *in_sizes]):
+            if self.ordered is not None and axis < self.num_out:
+                lo, rest = (0, size - 1), self.said_of(axis)[1:]
+            else:
+                first, *rest = self.said_of(axis)
+                lo = _extremes(first)
+            width, *refs = map(_extremes, rest)
+            low, high = lo[0], lo[1] + width[1]
+            if max(map(abs, (*lo, *width))) >= 1 << 60 or width[0] < 0:
+                return False
+            for first_ref, last_ref in refs:
+                if first_ref < -1 or last_ref >= self.num_out:
+                    return False
+                met = ends[max(first_ref, 0) : last_ref + 1]
+                low += min([0 if first_ref < 0 else 1 << 62, *(end[0] for end in met)])
+                high += max([0 if first_ref < 0 else -(1 << 62), *(end[1] for end in met)])
+            ends.append((low, high))
+            inside &= low >= 0 and high < size
+        return True if inside and not self.levels else None
+
     def is_inside(self, out_sizes: Sequence[int], in_sizes: Sequence[int]) -> bool:
         """Whether every cell of every row lies within axes of these sizes.
 
         Every column is linear in the turns of a fold, so its least and greatest values are at the
-        ends: nothing is unfolded.
+        ends: nothing is unfolded. A fold must move something, or it would only take time. Numbers
+        that could wrap when they are added are outside of anything.
         """
+        plain = self._lies_plainly(out_sizes, in_sizes)
+        if plain is not None:
+            return plain
         ref, l = self.ref, self.num_out
+        reach = np.abs(self.step.astype(float)) * (self.count - 1)[:, None]
+        still = (self.count > 1) & ~reach.any(axis=1)
+        if still.any() or (reach.sum(axis=0) >= _FAR).any():
+            return False
         if (ref < -1).any() or (ref >= l).any() or (self.count < 1).any():
             return False
         axes = self.num_axes
@@ -490,10 +526,19 @@ class Table:
         )
 
 
+_FAR = 2.0**60
+
+
 def _least(columns: I64, count: I64) -> I64:
     """Return the least value over a fold's turns; ``columns[0]`` start, the others step."""
     least: I64 = columns[0] + np.minimum(columns[1:] * (count - 1)[:, None], 0).sum(axis=0)
     return least
+
+
+def _extremes(column: I64) -> tuple[int, int]:
+    """Least and greatest value of a column that is not empty."""
+    column = column[:1] if column.strides == (0,) else column
+    return int(column.min()), int(column.max())
 
 
 def _lows_widths(ends: Sequence[Interval]) -> list[int]:

@@ -49,7 +49,7 @@ class Edges(Protocol):
         """Return every lineage stored for this (output, input) pair."""
 
     def without_lineage(self, out: str, in_: str) -> Sequence[Edge]:
-        """Return an edge without lineage if some operation took ``in_`` and gave ``out``.
+        """Return an edge without lineage if ``out`` was made with ``in_``, or with nothing.
 
         Without lineage beside it, it says that nothing of ``in_`` got into ``out`` there.
         """

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from dslog.cells.text import shape_text
 from dslog.errors import CaptureError, DslogError, ShapeError
+from dslog.store.catalog import MOST_CELLS
 from dslog.types import Json, Shape
 
-_MOST_CELLS = (1 << 63) - 1  # cells are counted off in an int64
 _PYTHON_DTYPES = (bool, int, float, complex)
 _FEW = 6  # values of an array that are shown
 _LONGEST = 48
@@ -59,7 +59,7 @@ def check_shape(name: str, shape: object) -> Shape:
         ) from error
     if any(size < 0 for size in result):
         raise ShapeError(f"array {name!r} can't have shape {result}: no axis is shorter than 0")
-    if prod(size or 1 for size in result) > _MOST_CELLS:
+    if prod(size or 1 for size in result) > MOST_CELLS:
         raise ShapeError(f"array {name!r} can't have shape {result}: more than 2**63 - 1 cells")
     return result
 

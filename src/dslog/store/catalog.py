@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from math import prod
 from typing import Protocol
 
 from dslog.cells.cellset import Labels, Leak
 from dslog.errors import NotFoundError, did_you_mean
 from dslog.query.plan import Edge
 from dslog.types import Shape
+
+MOST_CELLS = (1 << 63) - 1  # cells are counted off in an int64
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +265,7 @@ class Catalog(Protocol):
         """Return the arrays that have lineage from ``name``."""
 
     def without_lineage(self, out: str, in_: str) -> list[Edge]:
-        """Return an edge without lineage if some operation took ``in_`` and gave ``out``."""
+        """Return an edge without lineage if ``out`` was made with ``in_``, or with nothing."""
 
     def leaks(self) -> list[Leak]:
         """Return every place where values left tracking, in order."""
@@ -323,6 +326,16 @@ def find_array(name: object, catalog: Catalog) -> ArrayInfo:
         way_out = hint or f" Define it first: store.array({name!r}, shape)."
         raise NotFoundError(f"there is no array {name!r} in the store.{way_out}")
     return ArrayInfo(name, shape)
+
+
+def parse_shape(text: str) -> Shape:
+    """Read a stored shape; a ValueError if it can't be one."""
+    shape = json.loads(text)
+    if not isinstance(shape, list) or any(type(size) is not int or size < 0 for size in shape):
+        raise ValueError(f"{text[:100]!r} is no shape")
+    if prod(size or 1 for size in shape) > MOST_CELLS:
+        raise ValueError(f"the shape {text[:100]} has more than 2**63 - 1 cells")
+    return tuple(shape)
 
 
 def compact(value: object) -> str:

@@ -5,20 +5,21 @@ a recorder saw. Whatever fails on the way, a capture that raises or a full disk,
 it was, and the files that were written go again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import product
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 from dslog.cells.cellset import Leak
 from dslog.errors import CaptureError, StoreError
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
 from dslog.store.catalog import ArrayInfo, Body, Catalog, Operation, Pair, Transaction
-from dslog.store.files import Files, Stored, check_shapes, read_body, write_body
+from dslog.store.files import Files, Stored, read_body, write_body
 from dslog.store.hooks import Answer, Observation, ReadCapture, Request, Reuse
 from dslog.types import Shape
 
@@ -36,6 +37,9 @@ class Named(Protocol):
         """The array's shape."""
 
 
+Array = Named | ArrayInfo
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """An operation that is to be stored: lineage per (output, input) pair, outputs outermost.
@@ -45,8 +49,8 @@ class Draft:
     """
 
     name: str
-    inputs: Sequence[Named | ArrayInfo]
-    outputs: Sequence[Named | ArrayInfo]
+    inputs: Sequence[Array]
+    outputs: Sequence[Array]
     lineages: Sequence[Stored | None]
     args: Mapping[str, object]
     answer: Answer | None = None
@@ -54,22 +58,12 @@ class Draft:
     influences: Sequence[Stored | None] = ()
 
     @property
-    def pairs(self) -> list[Pair]:
-        """Every (output, input) pair, outputs outermost, under the names of the moment."""
-        ins, outs = (
-            [ArrayInfo(array.name, array.shape) for array in side]
-            for side in (self.inputs, self.outputs)
-        )
-        return [Pair(out, in_) for out in outs for in_ in ins]
-
-    @property
-    def of_pairs(self) -> list[tuple[Pair, Stored | None]]:
-        """All lineage of every pair, and then all influences."""
-        pairs = self.pairs
-        found = list(zip(pairs, self.lineages, strict=True))
+    def of_pairs(self) -> Iterator[tuple[tuple[Array, Array], Stored | None]]:
+        """All lineage of every (output, input) pair, outputs outermost, and then all influences."""
+        pairs = list(product(self.outputs, self.inputs))
+        yield from zip(pairs, self.lineages, strict=True)
         if self.influences:
-            found += zip(pairs, self.influences, strict=True)
-        return found
+            yield from zip(pairs, self.influences, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +104,7 @@ class Commit:
         """
         self.catalog.require_writable()
         with ExitStack() as cleanup:
-            body = self._stage(pair, lineage, cleanup, {})
+            body = self._stage(pair.out, pair.in_, lineage, cleanup, {})
             with self.catalog.transaction() as transaction:
                 stored = self.catalog.lineages(pair.out.name, pair.in_.name)
                 number = self._add_body(body, transaction)
@@ -125,21 +119,21 @@ class Commit:
         new: Sequence[Named] = (),
         fresh: Callable[[Named, Shape], str] | None = None,
         leaks: Sequence[DraftLeak] = (),
-    ) -> list[Operation]:
-        """Define new arrays, store operations on them and leaks of them; return the operations.
+    ) -> Operation | None:
+        """Define new arrays, store operations on them and leaks of them; return the last operation.
 
         When somebody else took the name of a new array meanwhile, for one of some shape, ``fresh``
         gives it another name, inside the transaction, where names can't be taken any more; or the
         same, to go on with the array that is there.
         """
         self.catalog.require_writable()
-        stored: list[Operation] = []
+        last: list[Any] = []
         settled: list[tuple[Body | int | None, int | None]] = []
         with ExitStack() as cleanup:
             alike: dict[int, Body] = {}  # calls of one form have one lineage, written once
             staged = [
                 [
-                    None if lineage is None else self._stage(pair, lineage, cleanup, alike)
+                    None if lineage is None else self._stage(*pair, lineage, cleanup, alike)
                     for pair, lineage in draft.of_pairs
                 ]
                 for draft in drafts
@@ -156,11 +150,10 @@ class Commit:
                 for leak in leaks:
                     transaction.add_leak(leak.leak, marks[leak.before])
                 for draft, bodies in zip(drafts, staged, strict=True):
-                    operation, numbers = self._add(draft, bodies, transaction, added, now)
-                    stored.append(operation)
+                    *last, numbers = self._add(draft, bodies, transaction, added, now)
                     settled += zip(bodies, numbers, strict=True)
         self._settle(*zip(*settled, strict=True)) if settled else None
-        return stored
+        return replace(last[0], id=last[1]) if last else None
 
     def _is_there(self, array: Named, fresh: Callable[[Named, Shape], str] | None) -> bool:
         """Whether a new array is one that is there; else its name is free from now on."""
@@ -178,7 +171,7 @@ class Commit:
         transaction: Transaction,
         added: dict[int, int],
         now: datetime,
-    ) -> tuple[Operation, tuple[int | None, ...]]:
+    ) -> tuple[Operation, int, list[int | None]]:
         """Write the rows of one operation; ``added`` has the numbers of bodies of this commit."""
         answer = draft.answer
         operation = Operation(
@@ -193,7 +186,7 @@ class Commit:
             predicted=answer is not None and answer.compared is not None,
             compared=answer.compared if answer else None,
         )
-        operation = replace(operation, id=transaction.add_operation(operation))
+        id_ = transaction.add_operation(operation)
         numbers: list[int | None] = []
         sides = [(out, in_) for out in operation.outputs for in_ in operation.inputs]
         if draft.influences:
@@ -204,22 +197,29 @@ class Commit:
                 number = added[id(body)] = self._add_body(body, transaction)
             if number is not None:
                 decides = place >= len(draft.lineages)
-                transaction.add_lineage(out, in_, operation.id, number, influence=decides)
+                transaction.add_lineage(out, in_, id_, number, influence=decides)
             numbers.append(number)
         if answer is not None:
             self._count(answer, transaction)
         if draft.learn is not None:
             draft.learn(tuple(numbers), transaction)
-        return operation, tuple(numbers)
+        return operation, id_, numbers
 
     def _stage(
-        self, pair: Pair, lineage: Stored, cleanup: ExitStack, alike: dict[int, Body]
+        self,
+        out: Named | ArrayInfo,
+        in_: Named | ArrayInfo,
+        lineage: Stored,
+        cleanup: ExitStack,
+        alike: dict[int, Body],
     ) -> Body | int:
         """Write a lineage's files; they go again if the commit fails."""
         known = alike.get(id(lineage))
         if known is not None and isinstance(lineage, Lineage):
-            check_shapes(lineage, pair)
-            return known
+            shapes = lineage.out_shape, lineage.in_shape
+            if shapes == (out.shape, in_.shape):
+                return known
+        pair = Pair(ArrayInfo(out.name, out.shape), ArrayInfo(in_.name, in_.shape))
         body = write_body(lineage, pair, self.files)
         if isinstance(body, Body) and not body.files:
             alike[id(lineage)] = body
@@ -299,7 +299,7 @@ class Registrar:
             answer,
             learn if answer is None and request.reuse is not False else None,
         )
-        return self.commit.operations([draft])[0]
+        return cast("Operation", self.commit.operations([draft]))
 
     def _answer(self, request: Request) -> Answer | None:
         if request.reuse is False:

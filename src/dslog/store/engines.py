@@ -271,7 +271,7 @@ class _Known:
         return self.pairs.get((out, in_), ())
 
     def without_lineage(self, out: str, in_: str) -> Sequence[Edge]:
-        """Return an edge without lineage if some operation took ``in_`` and gave ``out``."""
+        """Return an edge without lineage if ``out`` was made with ``in_``, or with nothing."""
         return self.catalog.without_lineage(out, in_)
 
     def inputs_of(self, name: str) -> Sequence[str]:

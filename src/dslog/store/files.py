@@ -12,6 +12,7 @@ commit leaves a file without a row, which ``gc`` removes; a row without its file
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -28,17 +29,20 @@ from uuid import uuid4
 import pyarrow as pa
 
 from dslog.errors import CorruptError, ShapeError, StoreError
+from dslog.lineage.admission import MOST_TEXT, admit
 from dslog.lineage.codec import read_blob, write_blob
 from dslog.lineage.large_lineage import Blob, LargeLineage, PartFactor, decode_large, is_large
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.part_files import PartFile, opened, rows_of, table_bounds
 from dslog.lineage.table import Table
 from dslog.store.catalog import Body, Catalog, FileRecord, Pair
+from dslog.types import Json
 
 MEMORY = ":memory:"
 CATALOG = "catalog.sqlite"
 FILES = "lineage"
 VALUES = "values"
+_NAME = re.compile(r"([\w-]+/)?[\w-]+\.parquet")
 _ADVICE = "restore it from a copy, or capture that lineage again"
 
 
@@ -148,8 +152,13 @@ class Files:
         self.root = root
 
     def path(self, name: str) -> Path:
-        """Return where the file of this name is, or will be."""
-        return self.root / name
+        """Return where the file of this name is, or will be: below the root, in no link."""
+        if not _NAME.fullmatch(name):
+            raise CorruptError(f"{name!r} is no name of a file in {self.root}")
+        path = self.root / name
+        if path.parent != self.root:
+            check_plain(path.parent, folder=True)
+        return path
 
     def write(self, blobs: Sequence[Blob]) -> tuple[FileRecord, ...]:
         """Write each blob to a file of its own, or take in its part files; all or none."""
@@ -197,7 +206,7 @@ class Files:
     def remove(self, names: Iterable[str]) -> None:
         """Remove files that no row names, and directories this leaves empty."""
         for name in names:
-            path = self.path(name)
+            path = self.root / name  # as it was found there
             path.unlink(missing_ok=True)
             if path.parent != self.root:
                 with suppress(OSError):
@@ -322,6 +331,11 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
+_UNREADABLE = (
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(MemoryError, RecursionError, pa.ArrowException),
+)
+"""What decoding something raises that is no lineage."""
 Stored = Lineage | LargeLineage | int
 """Lineage to be stored, maybe with part files written already, or the number of one to share."""
 
@@ -344,7 +358,9 @@ def unpack_body(number: int, body: Body, files: Files) -> Lineage:
     """Read what a body says, and the files it names."""
     blobs = files.read(body.files)
     with _decoding(number):
-        lineage = Lineage.decode(body.header, blobs)
+        lineage = Lineage.decode(parse_header(body.header), blobs)
+        if not lineage.is_inside():
+            raise ValueError("it names cells outside its arrays")
     if (lineage.num_rows, lineage.exact) != (body.num_rows, body.exact):
         raise CorruptError(
             f"lineage number {number} has {lineage.num_rows} rows, not {body.num_rows} as the "
@@ -353,12 +369,23 @@ def unpack_body(number: int, body: Body, files: Files) -> Lineage:
     return lineage
 
 
+def parse_header(text: str) -> Json:
+    """Parse a header and check its form."""
+    if len(text) > MOST_TEXT:
+        raise ValueError("its header is too long")
+    header = json.loads(text)
+    admit(header)
+    return header
+
+
 @contextmanager
 def _decoding(number: int) -> Iterator[None]:
     """Say which lineage is damaged if it can't be decoded."""
     try:
         yield
-    except (ValueError, TypeError, LookupError, AttributeError, pa.ArrowException) as error:
+    except CorruptError:
+        raise
+    except _UNREADABLE as error:
         raise CorruptError(
             f"lineage number {number} is damaged: {type(error).__name__}: {error}; "
             f"restore the store from a copy, or capture that lineage again"
@@ -390,9 +417,11 @@ class StoredLineage:
         if not self.body.files:
             return None
         with _decoding(self.number):
-            header = json.loads(self.body.header)
+            header = parse_header(self.body.header)
             if not is_large(header):
                 return None
+            for file in self.body.files:
+                Files(self.root).path(file.name)  # a name that is one
             parts = {f["blob"] for term in header["t"] for f in term if "parts" in f}
             files: dict[int, list[FileRecord]] = {}
             for file in self.body.files:

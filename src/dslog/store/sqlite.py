@@ -3,12 +3,12 @@
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dslog.cells.cellset import PLAIN, Labels, Leak
 from dslog.errors import CorruptError, StoreError, VersionError
@@ -22,6 +22,7 @@ from dslog.store.catalog import (
     Operation,
     Signature,
     compact,
+    parse_shape,
 )
 from dslog.store.connection import Connection
 from dslog.store.seal import COUNTED, SEALED, damaged, seal, sides_text, unsealed
@@ -29,6 +30,7 @@ from dslog.types import Shape
 
 # ruff: noqa: S608 (names of tables and columns are ours, all values are parameters)
 
+T = TypeVar("T")
 _INPUT, _OUTPUT = 0, 1
 _SEALING = 4  # the format that seals came with
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -283,14 +285,15 @@ class SqliteCatalog(Connection):
         return self._neighbours(name, "input", "output", influence=influence)
 
     def without_lineage(self, out: str, in_: str) -> list[Edge]:
-        """Return an edge without lineage if some operation took ``in_`` and gave ``out``."""
+        """Return an edge without lineage if ``out`` was made with ``in_``, or with nothing."""
         found = self.rows(
-            "SELECT 1 FROM operation_arrays o JOIN operation_arrays i ON i.operation = o.operation "
+            "SELECT 1 FROM operation_arrays o LEFT JOIN operation_arrays i "
+            "ON i.operation = o.operation AND i.role = ? "
             "WHERE o.role = ? AND o.array = (SELECT id FROM arrays WHERE name = ?) "
-            "AND i.role = ? AND i.array = (SELECT id FROM arrays WHERE name = ?) LIMIT 1",
+            "AND (i.array IS NULL OR i.array = (SELECT id FROM arrays WHERE name = ?)) LIMIT 1",
+            _INPUT,
             _OUTPUT,
             out,
-            _INPUT,
             in_,
         )
         return [Edge(out, in_, NOTHING, 0)] if found else []
@@ -523,15 +526,13 @@ class SqliteCatalog(Connection):
         return [name for (name,) in self.rows(sql, *values)]
 
     def _shape(self, text: str) -> Shape:
-        return tuple(self._json(text))
+        return self._parsed(text, parse_shape)
 
-    def _json(self, text: str) -> Any:
+    def _parsed(self, text: str, parse: Callable[[str], T]) -> T:
         try:
-            return json.loads(text)
-        except ValueError as error:
-            raise CorruptError(
-                f"the catalog {self.path} is damaged: it holds {text!r} where JSON belongs"
-            ) from error
+            return parse(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._damaged(f"it holds {str(text)[:100]!r}: {error}") from error
 
     def _operation(
         self,
@@ -548,7 +549,7 @@ class SqliteCatalog(Connection):
             name=name,
             inputs=tuple(names[array] for role, _, array in sides if role == _INPUT),
             outputs=tuple(names[array] for role, _, array in sides if role == _OUTPUT),
-            args=self._json(args),
+            args=self._parsed(args, json.loads),
             reused=reused,
             exact=bool(exact),
             created=_EPOCH + created * _MILLISECOND,

@@ -10,6 +10,7 @@ import itertools
 import warnings
 
 import numpy as np
+from perturbation import changed
 
 import dslog
 from dslog.capture.numpy.array import TrackedArray, plain_values
@@ -31,21 +32,17 @@ def plain_run(program, arrays):
 
 def influence(program, arrays, size):
     """Per result, per array: the pairs of cells where a change of the second changes the first."""
-    before = plain_run(program, arrays)
-    found = [[set() for _ in arrays] for _ in before]
-    for place, array in enumerate(arrays):
-        if array.dtype.kind != "f":
-            continue
-        for cell in itertools.product(*map(range, array.shape)):
-            if np.isnan(array[cell]):
-                continue
-            changed = [one.copy() for one in arrays]
-            changed[place][cell] += size
-            for k, (old, new) in enumerate(zip(before, plain_run(program, changed), strict=True)):
-                assert old.shape == new.shape, "choose values where a nudge changes no shapes"
-                moved = ~np.isclose(old, new, rtol=1e-11, atol=1e-12, equal_nan=True)
-                found[k][place] |= {(*map(int, out), *cell) for out in np.argwhere(moved)}
-    return found
+
+    def others(value):
+        return [value + size] if value.dtype.kind == "f" and not np.isnan(value) else []
+
+    def moved(old, new):
+        return ~np.isclose(old, new, rtol=1e-11, atol=1e-12, equal_nan=True)
+
+    copied = [array.copy() for array in arrays]
+    return changed(
+        lambda: plain_run(program, [array.copy() for array in copied]), copied, others, moved
+    )
 
 
 def followed(store, result, source):
@@ -69,7 +66,7 @@ def check(program, *arrays, size=1e-4, equal=None, exact=None):
     """
     arrays = [np.asarray(array) for array in arrays]
     expected = plain_run(program, [array.copy() for array in arrays])
-    changed = influence(program, arrays, size)
+    shown = influence(program, arrays, size)
     with dslog.open(":memory:", leaks="ignore") as store, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         names = [f"in{k}" for k in range(len(arrays))]
@@ -83,16 +80,16 @@ def check(program, *arrays, size=1e-4, equal=None, exact=None):
             assert plain.dtype == value.dtype
             assert plain.tobytes() == value.tobytes()
             if not isinstance(result, (TrackedArray, TrackedScalar)):
-                assert not any(changed[k]), f"result {k} is not tracked"
+                assert not any(shown[k]), f"result {k} is not tracked"
                 labels.append(None)
                 continue
             pairs = [followed(store, result, name) for name in names]
             labels.append(all(one for _, one in pairs))
             for place, (mine, _) in enumerate(pairs):
-                missed = changed[k][place] - mine
+                missed = shown[k][place] - mine
                 assert not missed, f"result {k} misses cells of array {place}: {sorted(missed)[:9]}"
                 if equal is not None and equal[k] and arrays[place].dtype.kind == "f":
-                    more = mine - changed[k][place]
+                    more = mine - shown[k][place]
                     assert not more, f"result {k} claims array {place}: {sorted(more)[:9]}"
         if exact is not None:
             assert labels == list(exact)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from perturbation import found_by, make_call
+from rule_examples import found_by, make_call
 from test_ndimage import CASES as NDIMAGE
 from test_scipy import CASES as SCIPY
 from test_signal import CASES as SIGNAL

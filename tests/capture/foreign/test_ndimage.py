@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from perturbation import Plain, bits, check, equal, extreme, image, loose, whole, within
+from rule_examples import Plain, bits, check, equal, extreme, image, loose, whole, within
 
 ndimage = pytest.importorskip("scipy.ndimage")
 from dslog.capture.foreign.rules import ndimage as rules  # noqa: E402, F401

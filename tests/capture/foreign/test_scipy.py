@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from perturbation import Plain, bits, check, equal, image, loose, within, words
+from rule_examples import Plain, bits, check, equal, image, loose, within, words
 
 fft = pytest.importorskip("scipy.fft")
 from scipy import integrate, interpolate, linalg, stats  # noqa: E402

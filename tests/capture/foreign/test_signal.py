@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from perturbation import Plain, check, equal, image, loose, whole, within
+from rule_examples import Plain, check, equal, image, loose, whole, within
 
 signal = pytest.importorskip("scipy.signal")
 from dslog.capture.foreign.rules import scipy_signal as rules  # noqa: E402, F401

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from perturbation import Plain, bits, check, equal, extreme, image, loose, whole, within, words
+from rule_examples import Plain, bits, check, equal, extreme, image, loose, whole, within, words
 
 pytest.importorskip("skimage")
 from skimage import (

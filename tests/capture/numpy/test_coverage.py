@@ -2,14 +2,18 @@
 
 import itertools
 import json
+import re
 import runpy
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy_oracles import capture, influence, make_call, pairs_of
+from perturbation import changed, stepped
 
+import dslog
 from dslog.capture.numpy.function_table import UNCAPTURED, WRITES, public_functions, table
 from dslog.capture.numpy.registry import KINDS, REGISTRY
 
@@ -26,7 +30,7 @@ def test_every_public_function_has_a_kind():
 
 def test_every_kind_is_known():
     kinds = {kind for row in table() for kind in row.kinds}
-    assert kinds <= {*KINDS, "write"}
+    assert kinds <= {*KINDS, "followed", "write"}
 
 
 def test_nothing_is_listed_as_uncaptured_that_numpy_lacks_or_a_rule_knows():
@@ -42,6 +46,43 @@ def test_the_page_in_the_docs_is_up_to_date():
     if f"numpy {script['VERSION']}" not in written:
         pytest.skip("the page is for another version of numpy")
     assert written == script["page"](), "run: python scripts/numpy_table.py"
+
+
+CALLS = SimpleNamespace(**runpy.run_path(str(ROOT / "scripts" / "numpy_calls.py")))
+
+
+@pytest.mark.parametrize("call", CALLS.calls().values())
+def test_calls_as_users_make_them(call):
+    """Values are numpy's, and what changes is among what is said to contribute."""
+    names = [n for n in CALLS.arrays() if re.search(rf"\b{n}\b", call.replace("np.i0", ""))]
+    plain = {name: CALLS.arrays()[name] for name in names}
+    if "empty" in call:
+        pytest.skip("there is no telling what is in it")
+
+    def run():
+        again = {name: values.copy() for name, values in plain.items()}
+        return [np.asarray(each) for each in CALLS.results(call, again)]
+
+    def others(value):
+        return [stepped(value, 1e-7)] if value.dtype.kind in "fc" else []
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        expected, shown = run(), changed(run, list(plain.values()), others)
+        with dslog.open(":memory:", leaks="ignore") as store:
+            given = {name: store.track(values.copy(), name) for name, values in plain.items()}
+            made = CALLS.results(call, given)
+            assert len(made) == len(expected)
+            lost = any(leak.loses for leak in store.leaks())
+            for result, value, by_array in zip(made, expected, shown, strict=True):
+                assert np.asarray(dslog.plain(result)).tobytes() == value.tobytes()
+                said = CALLS.answers(store, result, given)
+                for name, pairs in zip(names, by_array, strict=True):
+                    for pair in pairs:
+                        index = pair[: value.ndim]
+                        if store.name_of(given[name]) != store.name_of(result) and not lost:
+                            cells = said[name, index].indices().tolist()
+                            assert list(pair[value.ndim :]) in cells, (call, name, pair)
 
 
 SMALL = {"a": 7, "b": 6, "c": 5, "d": 4, "e": 3, "x": 3, "y": 4, "z": 2}

@@ -262,7 +262,7 @@ def test_large_arrays_are_composed_by_formula(store):
 def test_supersets_stay_supersets(store, x):
     @dslog.operation
     def unknown(x):
-        return np.apply_over_axes(lambda a, axis: dslog.plain(a).sum(axis, keepdims=True), x, [0])
+        return np.apply_over_axes(lambda a, axis: np.array([a.tolist()[0]]), x, [0])
 
     assert isinstance(unknown(x), dslog.TrackedArray)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from perturbation import changed
 from tracked_shadow import cell
 
 import dslog
@@ -134,16 +135,20 @@ def found(store, made, index, name):
 
 def influence(function, values):
     """Triples of output cells, and input cells whose change they show."""
-    before = function(*(value.copy() for value in values.values()))
-    changed = set()
-    for name, value in values.items():
-        for cell_of in np.ndindex(value.shape):
-            other = {key: each.copy() for key, each in values.items()}
-            old = value[cell_of]
-            other[name][cell_of] = old + 0.5 if value.dtype == float else 1 - int(old)
-            after = function(*other.values())
-            changed |= {(tuple(map(int, i)), name, cell_of) for i in np.argwhere(before != after)}
-    return changed
+    arrays = [value.copy() for value in values.values()]
+
+    def run():
+        return [function(*(array.copy() for array in arrays))]
+
+    def others(value):
+        return [value + 0.5 if value.dtype == float else 1 - int(value)]
+
+    (shown,) = changed(run, arrays, others)
+    return {
+        (pair[: len(pair) - array.ndim], name, pair[len(pair) - array.ndim :])
+        for name, array, pairs in zip(values, arrays, shown, strict=True)
+        for pair in pairs
+    }
 
 
 @settings(max_examples=25, deadline=None)

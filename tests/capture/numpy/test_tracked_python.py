@@ -306,3 +306,50 @@ def test_groups_keep_what_functions_give(store, x):
 
     assert cell(store, scale(np.ones(4), x), (0, 1), "A") == [(0, 1)]
     assert store.operations()[-1].name == "scale"
+
+
+FROM_NOTHING = {
+    "zeros_like": np.zeros_like,
+    "full_like": lambda x: np.full_like(x, 3),
+    "zeros like": lambda x: np.zeros(2, like=x),
+    "overwritten": lambda x: fill(x.copy()),
+    "made in the program and overwritten": lambda x: fill(part(x)),
+    "an empty slice": lambda x: x[:0],
+    "the sum of no cells": lambda x: x[:0].sum(),
+    "the sum of cells left out": lambda x: np.sum(x, where=np.zeros(x.shape, bool)),
+    "the sum of what is no number": lambda x: np.nansum(x * np.nan),
+    "no place": lambda x: np.argwhere(x > 100),
+    "no cell": lambda x: x[x > 100],
+    "a number": lambda x: np.zeros_like(x)[0, 0],
+}
+
+
+def fill(array):
+    array[...] = 0
+    return array
+
+
+def part(x):
+    array = np.zeros(2)
+    array[0] = x[0, 0]
+    return array
+
+
+@pytest.mark.parametrize("name", FROM_NOTHING)
+def test_from_nothing_is_an_empty_answer(store, x, name):
+    made = FROM_NOTHING[name](x)
+    answer = store.backward(made.name, ..., "A")
+    assert (answer.count, answer.exact, answer.shape) == (0, True, (3, 4))
+    assert store.forward("A", ..., made.name).count == 0
+    assert store.why(made.name, ...).labels.exact
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "full_like", "zeros like"])
+def test_a_path_from_nothing_is_empty_too(store, x, name):
+    made = FROM_NOTHING[name](x)
+    assert store.prov_query([made.name, "A"], ...).count == 0
+    assert store.prov_query(["A", made.name], ...).count == 0
+    double = (made * 2).name
+    assert store.prov_query([double, made.name, "A"], ...).count == 0
+    with pytest.raises(dslog.PathError, match="Name every array on the way"):
+        store.prov_query([double, "A"], ...)

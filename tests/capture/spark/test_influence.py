@@ -1,7 +1,9 @@
-"""What decides: a cell outside of contribution and influence changes nothing, nor whether it is there.
+"""A cell that neither contributed nor decided changes no value, nor whether there is one.
 
 DuckDB computes each query again with one cell of its tables changed, and knows nothing of lineage.
 """
+
+import itertools
 
 import duckdb
 import pytest
@@ -26,43 +28,33 @@ OTHERS = {
     "rate": [0, 25, 100],
 }
 
-# the query, and how many of its columns, the first ones, say which row is which
 QUERIES = {
-    "filter": ("select id, price from items where price > 4 and kind <> 'c'", 1),
-    "join": ("select id, rate from items join kinds on kind = name where sold", 1),
-    "left join": ("select id, rate from items left join kinds on kind = name and sold", 1),
-    "in": ("select id, price from items where kind in (select name from kinds where rate > 15)", 1),
-    "not in": ("select id from items where kind not in (select name from kinds where sold)", 1),
-    "exists": (
-        "select id, price from items where exists "
-        "(select 1 from kinds where name = kind and rate < 25)",
-        1,
-    ),
-    "not exists": (
-        "select id, price from items where not exists (select 1 from kinds where name = kind)",
-        1,
-    ),
-    "scalar": ("select id, price from items where price > (select avg(price) from items)", 1),
-    "group": ("select kind, sum(price) s, count(*) n from items where id < 6 group by kind", 1),
-    "having": ("select kind, max(price) m from items group by kind having count(*) > 1", 1),
-    "join and group": (
-        "select sold, sum(price) s from items join kinds on kind = name group by sold",
-        1,
-    ),
-    "distinct": ("select distinct kind from items where price > 1", 1),
-    "except": ("select name from kinds where sold except select kind from items", 1),
-    "union": ("select kind, 1 t from items union select name, 2 t from kinds where sold", 2),
-    "top": ("select id, price from items order by price desc nulls last, id limit 2", 1),
-    "window": (
-        "select id, sum(price) over (partition by kind order by id) s from items where id < 6",
-        1,
-    ),
-    "either": (
-        "select kind, sum(price) s from items where id in (select max(id) from items group by kind)"
-        " or kind in (select name from kinds where sold) group by kind",
-        1,
-    ),
+    "filter": "select id, price from items where price > 4 and kind <> 'c'",
+    "join": "select id, rate from items join kinds on kind = name where sold",
+    "left join": "select id, rate from items left join kinds on kind = name and sold",
+    "in": "select id, price from items where kind in (select name from kinds where rate > 15)",
+    "not in": "select id from items where kind not in (select name from kinds where sold)",
+    "exists": """select id, price from items where exists
+        (select 1 from kinds where name = kind and rate < 25)""",
+    "not exists": """select id, price from items where not exists
+        (select 1 from kinds where name = kind)""",
+    "scalar": "select id, price from items where price > (select avg(price) from items)",
+    "group": "select kind, sum(price) s, count(*) n from items where id < 6 group by kind",
+    "having": "select kind, max(price) m from items group by kind having count(*) > 1",
+    "join and group": """select sold, sum(price) s from items join kinds on kind = name
+        group by sold""",
+    "distinct": "select distinct kind from items where price > 1",
+    "except": "select name from kinds where sold except select kind from items",
+    "union": "select kind, 1 t from items union select name, 2 t from kinds where sold",
+    "top": "select id, price from items order by price desc nulls last, id limit 2",
+    "window": """select id, sum(price) over (partition by kind order by id) s from items
+        where id < 6""",
+    "either": """select kind, sum(price) s from items where
+        id in (select max(id) from items group by kind)
+        or kind in (select name from kinds where sold) group by kind""",
 }
+KEYS = {"union": 2}
+"""How many columns, the first ones, say which row is which, if not one."""
 
 
 def computed(query, tables):
@@ -93,39 +85,46 @@ def tables(spark, store):
         spark.catalog.dropTempView(name)
 
 
+def other_tables(tables):
+    """The tables with one cell changed, and which."""
+    for source, rows in tables.items():
+        for place, row in enumerate(rows):
+            for c, column in enumerate(COLUMNS[source]):
+                for value in OTHERS[column]:
+                    changed = [*rows]
+                    changed[place] = (*row[:c], value, *row[c + 1 :])
+                    yield source, (place, c), {**tables, source: changed}
+
+
+def differing(before, after):
+    """The cells of rows that are not as they were, or not there."""
+    for key, was in before.items():
+        now = after.get(key)
+        for c in range(len(was)):
+            if now is None or now[c] != was[c]:
+                yield key, c
+
+
 @pytest.mark.parametrize("name", QUERIES)
 def test_nothing_else_decides(name, store, tables):
-    query, keys = QUERIES[name]
+    query, keys = QUERIES[name], KEYS.get(name, 1)
     frame = store.sql(query)
     rows = plain(frame.collect())
     before = rows_by_key(computed(query, tables), keys)
     assert rows_by_key(rows, keys) == before
     behind = {}
     for number, row in enumerate(rows):
-        for c in range(len(row)):
-            for source in tables:
-                found = store.backward(frame.name, (number, c), to=source, influence=True)
-                cells = set(map(tuple, found.indices().tolist()))
-                behind[row[:keys], c, source] = cells
-                read = store.backward(frame.name, (number, c), to=source)
-                assert set(map(tuple, read.indices().tolist())) <= cells
-    for source, given in tables.items():
-        for place, row in enumerate(given):
-            for c, column in enumerate(COLUMNS[source]):
-                for value in OTHERS[column]:
-                    if value == row[c]:
-                        continue
-                    changed = [*given]
-                    changed[place] = (*row[:c], value, *row[c + 1 :])
-                    after = rows_by_key(computed(query, {**tables, source: changed}), keys)
-                    if after is None:
-                        continue  # a key that was one of a row is one of two
-                    for key, was in before.items():
-                        now = after.get(key)
-                        for out in range(len(was)):
-                            if now is None or now[out] != was[out]:
-                                names = [behind[key, k, source] for k in (out, *range(keys))]
-                                assert (place, c) in set().union(*names)
+        for c, source in itertools.product(range(len(row)), tables):
+            cell = (frame.name, (number, c), source)
+            read, both = (store.backward(*cell, influence=kind) for kind in (False, True))
+            behind[row[:keys], c, source] = set(map(tuple, both.indices().tolist()))
+            assert set(map(tuple, read.indices().tolist())) <= behind[row[:keys], c, source]
+    for source, cell, changed in other_tables(tables):
+        after = rows_by_key(computed(query, changed), keys)
+        if after is None:
+            continue  # what named one row names two
+        for key, c in differing(before, after):
+            assert cell in set().union(*(behind[key, k, source] for k in (c, *range(keys))))
 
 
 def test_only_what_decided(store, tables):

@@ -59,8 +59,12 @@ def call_foreign(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     moves: Sequence[str] | str | None = None,
+    otherwise: Function | None = None,
 ) -> Any:
-    """Call a function; what it gives is tracked if it is given something that is."""
+    """Call a function; what it gives is tracked if it is given something that is.
+
+    ``otherwise`` does the call where the function can't be followed.
+    """
     if first_tracked((*args, *kwargs.values())) is None:
         return function(*args, **kwargs)
     call = _ForeignCall(name, function, args, kwargs)
@@ -72,7 +76,7 @@ def call_foreign(
         if found is not None:
             return call.tracked(result, found)
         call.restore()
-    return call.follow()
+    return call.follow(otherwise)
 
 
 class _ForeignCall:
@@ -212,7 +216,7 @@ class _ForeignCall:
         outside = [source for node in found for source in group.outside(node)]
         return [node for node in dict.fromkeys(outside) if node not in self.inputs.nodes]
 
-    def follow(self) -> Any:
+    def follow(self, otherwise: Function | None = None) -> Any:
         """Run the function on tracked values; if some leave, on plain ones, and look again."""
         group, token = begin_group(short_name(self.name), self.inputs.home)
         left: list[Leaving] = []
@@ -236,6 +240,8 @@ class _ForeignCall:
         if followed:
             return result
         self.restore()
+        if otherwise is not None and not more:
+            return otherwise()
         result = self.run()
         leaves, opaque = leaves_of(result)
         if opaque:

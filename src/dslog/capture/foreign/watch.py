@@ -2,7 +2,8 @@
 
 ``dslog.watch(scipy.ndimage, sklearn)`` puts something that calls through ``foreign_call`` in the
 place of each public function of a module, and of each method of an estimator. ``watch("all")`` does
-so for all libraries that DSLog has rules for, also those that are imported later.
+so for all libraries that DSLog has rules for, whenever the program imports them. Rules, and what
+they need, are imported at the first call with tracked values.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ import importlib
 import importlib.abc
 import importlib.util
 import sys
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable
+from contextvars import Context
+from functools import lru_cache, partial
 from importlib.machinery import ModuleSpec
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Self
 
 from dslog.capture.foreign.estimator import watch_estimators
 from dslog.capture.foreign.foreign_call import call_foreign
+from dslog.capture.numpy.memory import first_tracked
 from dslog.capture.numpy.stand_in import Anywhere
 from dslog.capture.place import origin_of
 from dslog.errors import CaptureError, did_you_mean
@@ -46,15 +48,19 @@ LIBRARIES = {
     "cv2": [],
 }
 """Libraries that there are rules for, with the public modules that functions are in."""
-_RULES: dict[str, list[str]] = {
-    "scipy": [
-        *("distances", "interpolation", "ndimage", "scipy_fft", "scipy_linalg", "scipy_signal"),
-        "scipy_stats",
-    ],
-    "skimage": ["ndimage", "skimage_color", "skimage_filters", "skimage_transform"],
-    "sklearn": ["sklearn_functions", "sklearn_metrics"],
-}
-"""The modules of rules for functions that a library needs; those for estimators come with them."""
+_RULES = {
+    "scipy.cluster": "distances", "scipy.spatial": "distances",
+    "scipy.fft": "scipy_fft", "scipy.linalg": "scipy_linalg", "scipy.signal": "scipy_signal",
+    "scipy.integrate": "scipy_stats", "scipy.stats": "scipy_stats",
+    "scipy.interpolate": "interpolation", "scipy.ndimage": "ndimage",
+    "skimage.color": "skimage_color", "skimage.exposure": "skimage_color",
+    "skimage.metrics": "skimage_color", "skimage.util": "skimage_color",
+    "skimage.feature": "skimage_filters", "skimage.filters": "skimage_filters",
+    "skimage.morphology": "skimage_filters",
+    "skimage.measure": "skimage_color skimage_transform", "skimage.transform": "skimage_transform",
+    "sklearn": "sklearn_functions sklearn_metrics",
+}  # fmt: skip
+"""The modules of rules that functions of a module need; those for estimators come with them."""
 
 
 class WatchedLibraries:
@@ -78,41 +84,45 @@ class WatchedLibraries:
         self.end()
 
     def add(self, module: ModuleType) -> None:
-        """Watch the functions and estimators of a module.
-
-        Its rules import the libraries that they are for, so they wait until those are there.
-        """
+        """Watch the functions and estimators of a module, once all that it imports is there."""
         self._arrived.append(module)
         while self._arrived and not self._importing:
-            self._importing += 1
-            try:
-                self._add(self._arrived.pop(0))
-            finally:
-                self._importing -= 1
+            self._add(self._arrived.pop(0))
 
     def _add(self, module: ModuleType) -> None:
         if module.__name__ in self._seen:
             return
         self._seen.add(module.__name__)
-        library = module.__name__.partition(".")[0]
-        for rules in _RULES.get(library, ()):
-            importlib.import_module(f"dslog.capture.foreign.rules.{rules}")
-        if library == "sklearn":
+        if module.__name__.partition(".")[0] == "sklearn":
             self._undo.append(watch_estimators(module))
         replaced: dict[int, tuple[Any, Any]] = {}
-        for name, value in _public(module):
-            if _is_function(value, library):
-                stand_in = Anywhere(value, partial(_call, f"{module.__name__}.{name}"))
-                replaced[id(value)] = value, stand_in
-                self._replace(module, name, value, stand_in)
+        public = _public(module)
+        for name in public:
+            value = vars(module).get(name)
+            if _is_function(value, module):
+                replaced[id(value)] = value, self._watched(module, name, value)
+        ask = vars(module).get("__getattr__")  # of one that imports its parts when asked for them
         for other in filter(_is_program, list(sys.modules.values())):
-            self._replace_imported(other, replaced)
+            for name, value in list(vars(other).items()):
+                known = getattr(value, "__name__", "") if _is_function(value, module) else ""
+                if ask and known in public and id(value) not in replaced and ask(known) is value:
+                    replaced[id(value)] = value, self._watched(module, known, value)
+                if id(value) in replaced and replaced[id(value)][0] is value:
+                    self._replace(other, name, *replaced[id(value)])
+        if ask is not None:
+            self._replace(module, "__getattr__", ask, partial(self._ask, module, ask))
 
-    def _replace_imported(self, module: ModuleType, replaced: dict[int, tuple[Any, Any]]) -> None:
-        """Replace what a module of the program has imported by name."""
-        for name, value in list(vars(module).items()):
-            if id(value) in replaced and replaced[id(value)][0] is value:
-                self._replace(module, name, *replaced[id(value)])
+    def _ask(self, module: ModuleType, ask: Callable[[str], Any], name: str) -> Any:
+        """Give what a module has only when it is asked, watched if it is a function."""
+        value = ask(name)
+        public = name in _public(module) and _is_function(value, module)
+        return self._watched(module, name, value) if public else value
+
+    def _watched(self, module: ModuleType, name: str, value: Any) -> Any:
+        """Put what calls through ``foreign_call`` in the place of a function."""
+        stand_in = Anywhere(value, partial(_call, module.__name__, name))
+        self._replace(module, name, value, stand_in)
+        return stand_in
 
     def execute(self, run: Callable[[ModuleType], None], module: ModuleType) -> None:
         """Execute a module that is being imported, then watch it."""
@@ -181,26 +191,16 @@ def _inside(name: str) -> list[str]:
     return [name, *(one for one in inner if not part or one.startswith(f"{name}."))]
 
 
-def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    names: Sequence[str] = getattr(module, "__all__", None) or dir(module)
-    whole = module.__name__ in LIBRARIES  # it imports its parts when they are asked for
-    for name in names:
-        if name.startswith("_"):
-            continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # some names are there to warn whoever asks for them
-            try:
-                value = vars(module).get(name) if whole else getattr(module, name, None)
-            except ImportError:  # one that has to be asked for, or that needs another package
-                continue
-        if value is not None:
-            yield name, value
+def _public(module: ModuleType) -> list[str]:
+    names: Iterable[str] = getattr(module, "__all__", None) or dir(module)
+    return [name for name in names if not name.startswith("_")]
 
 
-def _is_function(value: Any, library: str) -> bool:
+def _is_function(value: Any, module: ModuleType) -> bool:
     known = isinstance(value, (FunctionType, BuiltinFunctionType)) or (
         type(value).__name__ in ("cython_function_or_method", "_Function")  # compiled; scipy.fft's
     )
+    library = module.__name__.partition(".")[0]
     return known and str(getattr(value, "__module__", "")).partition(".")[0] in (library, "")
 
 
@@ -214,8 +214,19 @@ def _is_program(module: Any) -> bool:
     return origin_of(compile("", file, "exec")) == "program"
 
 
-def _call(name: str, original: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
-    return call_foreign(name, original, args, kwargs)
+def _call(module: str, name: str, original: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+    if first_tracked((*args, *kwargs.values())) is None:
+        return original(*args, **kwargs)
+    _load_rules(module)
+    return call_foreign(f"{module}.{name}", original, args, kwargs)
+
+
+@lru_cache
+def _load_rules(module: str) -> None:
+    """Register the rules for a module's functions, as if nobody were calling one of them."""
+    library, *inner = module.split(".")[:2]
+    for rules in _RULES.get(".".join([library, *inner]), _RULES.get(library, "")).split():
+        Context().run(importlib.import_module, f"dslog.capture.foreign.rules.{rules}")
 
 
 class _Arrivals(importlib.abc.MetaPathFinder):

@@ -17,9 +17,18 @@ from dslog.capture.numpy.item import (
     target_memory,
     where_origins,
 )
-from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, node_of, plain_of
+from dslog.capture.numpy.memory import (
+    Latent,
+    Tracked,
+    TrackedScalar,
+    first_tracked,
+    node_of,
+    plain_of,
+    wrap_latent,
+)
 from dslog.capture.numpy.overwrite import write_codes, write_mask
 from dslog.capture.numpy.way_out import leak, take
+from dslog.types import I64, Array
 
 
 class TrackedFlat:
@@ -108,17 +117,20 @@ class TrackedFlat:
         return self.base.flatten()
 
 
-class _StandsFor(type):
+class StandsFor(type):
     """The class of a class that is its base for whoever compares, as numba does."""
 
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, cls.__mro__[-2])
+
     def __eq__(cls, other: object) -> bool:
-        return other is cls or other is cls.__base__
+        return other is cls or other is cls.__mro__[-2]
 
     def __hash__(cls) -> int:
-        return hash(cls.__base__)
+        return hash(cls.__mro__[-2])
 
 
-class Enumerated(np.ndenumerate, metaclass=_StandsFor):
+class Enumerated(np.ndenumerate, metaclass=StandsFor):
     """``np.ndenumerate``: of a tracked array, the cells are tracked."""
 
     def __init__(self, arr: Any) -> None:
@@ -136,13 +148,7 @@ class CellIterator:
 
     def __init__(self, arrays: Sequence[Any], options: dict[str, Any]) -> None:
         self._arrays = arrays
-        positions = []
-        for array in arrays:
-            plain = plain_in(array)
-            one = np.empty_like(plain, np.int64, subok=False)
-            one[...] = np.arange(one.size).reshape(one.shape)
-            positions.append(one)
-        self._places = np.nditer(positions, **options)
+        self._places = np.nditer([_places(plain_in(array)) for array in arrays], **options)
 
     def __iter__(self) -> Self:
         return self
@@ -152,9 +158,7 @@ class CellIterator:
         return self._cells(places if isinstance(places, tuple) else (places,))
 
     def _cells(self, places: Sequence[Any]) -> Any:
-        cells = tuple(
-            [_view(array, int(at)) for array, at in zip(self._arrays, places, strict=True)]
-        )
+        cells = tuple([_view(array, at) for array, at in zip(self._arrays, places, strict=True)])
         return cells if len(cells) > 1 else cells[0]
 
     @property
@@ -188,7 +192,7 @@ class CellIterator:
     __copy__ = copy
 
     def __getitem__(self, place: int) -> Any:
-        return _view(self._arrays[place], int(self._places[place]))
+        return _view(self._arrays[place], self._places[place])
 
     def __setitem__(self, place: int, value: Any) -> None:
         self[place][...] = value
@@ -207,30 +211,52 @@ class CellIterator:
 
 
 def iterate(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """``np.nditer(arrays)``: followed where it gives single cells."""
+    """``np.nditer(arrays)``: followed where it gives single cells, or lines only to be read.
+
+    Arrays that numpy's iterator is to make are made by it.
+    """
     names = ("op", "flags", "op_flags")
     given = {**dict(zip(names, args, strict=False)), **kwargs}
-    op, flags = given.pop("op"), given.pop("flags", None)
-    given.pop("op_flags", None)
-    arrays = op if isinstance(op, (list, tuple)) else [op]
-    simple = not set(flags or ()) - _FOLLOWED_FLAGS and not given.keys() - {"order"}
-    known = all(isinstance(array, (Tracked, np.ndarray)) for array in arrays)
+    op, flags, rights = given.pop("op"), set(given.pop("flags", None) or ()), given.get("op_flags")
+    arrays = list(op) if isinstance(op, (list, tuple)) else [op]
+    made = [k for k, array in enumerate(arrays) if array is None]
+    may = given.keys() - ({"order", "op_flags"} | ({"op_dtypes"} if made else set()))
+    known = all(isinstance(array, (Tracked, np.ndarray, type(None))) for array in arrays)
+    in_lines = "external_loop" in flags
+    writes = in_lines and (made or "write" in str(rights))
+    simple = not may and not flags - _FOLLOWED_FLAGS and not writes
     if len(args) > len(names) or first_tracked(arrays) is None or not simple or not known:
         return original(*args, **kwargs)
-    read = [["readonly"]] * len(arrays)
-    return CellIterator(arrays, {"flags": list(flags or ()), "op_flags": read, **given})
+    if made:
+        options = {"flags": list(flags), **given}
+        plain = original([plain_in(array) for array in arrays], **options)
+        kind = type(next(array for array in arrays if isinstance(array, Tracked)))
+        for k in made:
+            arrays[k] = wrap_latent(kind, plain.operands[k], Latent(plain.operands[k], "nditer"))
+    read = {"op_flags": [["readonly"]] * len(arrays), "flags": list(flags)}
+    return CellIterator(arrays, {key: given[key] for key in given if key == "order"} | read)
 
 
-_FOLLOWED_FLAGS = {"multi_index", "c_index", "f_index", "zerosize_ok", "refs_ok"}
+_FOLLOWED_FLAGS = {"multi_index", "c_index", "f_index", "zerosize_ok", "refs_ok", "external_loop"}
 
 
-def _view(array: Any, position: int) -> Any:
-    """A cell of an array as an array of no axes that looks at it."""
+def _places(plain: Array) -> I64:
+    """The C-order positions of an array's cells, laid out in memory as the cells are."""
+    places = np.empty_like(plain, np.int64, subok=False)
+    places[...] = np.arange(places.size).reshape(places.shape)
+    return places
+
+
+def _view(array: Any, position: Any) -> Any:
+    """A cell of an array as an array of no axes that looks at it; several cells as a copy."""
+    if np.ndim(position):
+        return array.reshape(-1)[position]
+    position = int(position)
     place = tuple(int(k) for k in np.unravel_index(position, array.shape)) if array.ndim else ()
     return array[(*place, ...)]
 
 
-class Vectorized(np.vectorize, metaclass=_StandsFor):
+class Vectorized(np.vectorize, metaclass=StandsFor):
     """``np.vectorize``: a function of tracked cells is called with tracked numbers."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -19,6 +19,9 @@ NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks")
 WRITES = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 """Functions that write into an argument; they are treated like ``x[...] = y``."""
 
+FOLLOWED = frozenset({"apply_along_axis", "apply_over_axes", "piecewise"})
+"""Functions that call functions, which are followed; rules are for what can't be."""
+
 _WITHOUT_ARRAYS = {
     "make arrays from nothing": (
         "arange bartlett blackman diag_indices empty eye fftfreq hamming hanning identity indices "
@@ -93,6 +96,10 @@ def table() -> list[Row]:
 
 def _row(name: str, entries: Iterator[Entry]) -> Row:
     found = list(entries)
-    kinds = tuple(kind for kind in KINDS if any(entry.kind == kind for entry in found))
+    kinds: tuple[str, ...] = tuple(
+        kind for kind in KINDS if any(entry.kind == kind for entry in found)
+    )
     note = next((entry.note for entry in found if entry.note), "")
+    if name.rpartition(".")[2] in FOLLOWED:
+        kinds, note = ("followed", *kinds), "what the function that it calls makes of its cells"
     return Row(name, kinds, note)

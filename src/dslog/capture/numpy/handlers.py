@@ -242,7 +242,7 @@ def _as_array(func: Callable[..., Any]) -> Handler:
         kwargs = {**dict(zip(given, args, strict=False)), **kwargs}
         values = kwargs.pop(given[0])
         if isinstance(values, (list, tuple)) and _cells_in(values, []) is not None:
-            values = gather(values, kind)
+            values = gather(values, kind, dtype=kwargs.get("dtype"))
         if isinstance(values, TrackedScalar):
             values = as_tracked(values, kind)
         if isinstance(values, Tracked) and kwargs.get("subok") is not None:

@@ -419,10 +419,16 @@ def gather(values: Any, kind: type[Tracked], **options: Any) -> Any:
         return execute(kind, "numpy.array", as_array, (values,), options)
     result = np.array(plain_in(values), **options)
     homes = [cell.home for cell in cells if isinstance(cell, TrackedScalar) if not cell.home.closed]
-    if result.size != len(cells) or not homes:
+    if not homes or not result.size:
         return result
+    width, rest = divmod(len(cells), result.size)  # the fields of a record are one cell
+    if rest or (width > 1 and result.dtype.names is None):
+        leak("array", *cells)
+        return result
+    records = [cells[at : at + width] for at in range(0, len(cells), width)]
     sources = [
-        (place, cell.source) for place, cell in enumerate(cells) if isinstance(cell, TrackedScalar)
+        (place, united([each.source for each in record if isinstance(each, TrackedScalar)]))
+        for place, record in enumerate(records)
     ]
     pairs = lineages_of(sources, result.shape)
     recorder = recorder_of(homes[0])

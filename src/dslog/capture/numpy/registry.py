@@ -21,6 +21,7 @@ has the same lineage. Nothing here is predicted: an answer that is not certain i
 from __future__ import annotations
 
 import importlib
+import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -63,14 +64,20 @@ class Registry:
     """Rules by function object, in the order of registration.
 
     ``known`` is what rules found for calls of a form: while only shapes and arguments matter, a
-    call of the same form has the same lineage.
+    call of the same form has the same lineage. Rules for modules that nobody imported yet are
+    ``waiting``, by module.
     """
 
     entries: dict[Any, list[Entry]] = field(default_factory=dict)
     known: dict[Any, Any] = field(default_factory=dict)
+    waiting: dict[str, list[Entry]] = field(default_factory=dict)
 
     def add(self, name: str, kind: Kind, rule: Rule, note: str = "") -> None:
         """Register a rule; a name that is not installed is passed over."""
+        module = name.rpartition(".")[0]
+        if not (name.startswith("numpy.") or _is_imported(module)):
+            self.waiting.setdefault(module, []).append(Entry(name, kind, rule, note))
+            return
         target = function_named(name)
         if target is not None:
             self.attach(target, name, kind, rule, note)
@@ -98,6 +105,9 @@ class Registry:
 
     def find(self, func: Callable[..., Any]) -> Iterator[Entry]:
         """Give the rules for a function in the order in which they are to be tried."""
+        for module in [one for one in self.waiting if _is_imported(one)]:
+            for entry in self.waiting.pop(module):
+                self.add(entry.name, entry.kind, entry.rule, entry.note)
         found = [*self.entries.get(func, ()), *self.entries.get(family(func), ())]
         for kind in KINDS:
             yield from (entry for entry in found if entry.kind == kind)
@@ -109,6 +119,12 @@ class Registry:
             for entry in entries:
                 by_name[entry.name] = (*by_name.get(entry.name, ()), entry)
         return by_name
+
+
+def _is_imported(module: str) -> bool:
+    """Whether a module is there, and all that it is going to hold."""
+    found = sys.modules.get(module)
+    return found is not None and not getattr(found.__spec__, "_initializing", False)
 
 
 def family(func: Callable[..., Any]) -> object:

@@ -145,11 +145,16 @@ def _with_others(
     ):
         array = scalar.as_array()
         return function(other, array) if swap else function(array, other)
+    if not swap and getattr(type(other), "__array_ufunc__", 0) is None:
+        return NotImplemented  # what it makes of numbers is its own business
     plain, source = _plain(other), scalar.source
     if isinstance(other, TrackedScalar):
         source = both(source, other.source)
     result = function(plain, scalar.plain) if swap else function(scalar.plain, plain)
-    return make(result, source, scalar.home, name)
+    made = make(result, source, scalar.home, name)
+    if made is result and not isinstance(result, (bool, str, type(NotImplemented))):
+        leak(name, scalar, other)
+    return made
 
 
 def _is_tracked(value: Any) -> bool:

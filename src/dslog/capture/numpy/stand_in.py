@@ -96,6 +96,9 @@ class StandIn:
     def __repr__(self) -> str:
         return repr(self.stands_for)
 
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (self.stands_for,)
+
     def __reduce__(self) -> Any:
         return pkgutil.resolve_name, (f"{self.stands_for.__module__}:{self.stands_for.__name__}",)
 

@@ -24,14 +24,16 @@ from typing import Any
 import numpy as np
 
 from dslog.capture.numpy.array import TrackedArray, run_function
-from dslog.capture.numpy.call import Call, Inputs, describe
-from dslog.capture.numpy.cell_iterator import Enumerated, Vectorized, iterate
+from dslog.capture.numpy.call import Call, Inputs, Lineages, describe
+from dslog.capture.numpy.callback import FOLLOWED
+from dslog.capture.numpy.cell_iterator import Enumerated, StandsFor, Vectorized, iterate
 from dslog.capture.numpy.cell_source import united
 from dslog.capture.numpy.dispatch import execute, results_of, track_results
 from dslog.capture.numpy.function_table import public_functions
-from dslog.capture.numpy.handlers import create
+from dslog.capture.numpy.handlers import SPECIAL, create
 from dslog.capture.numpy.index_run import Codes
-from dslog.capture.numpy.item import gather, plain_in, set_item
+from dslog.capture.numpy.item import as_tracked, gather, plain_in, set_item
+from dslog.capture.numpy.masked import TESTS, call_masked, hide_where, make_masked
 from dslog.capture.numpy.memory import (
     Latent,
     Tracked,
@@ -41,13 +43,13 @@ from dslog.capture.numpy.memory import (
     tracked_in,
     wrap_latent,
 )
-from dslog.capture.numpy.registry import Found
+from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
 from dslog.capture.numpy.way_out import decide, leak, lend, seen_leaving, take
 from dslog.capture.recorder import StoreRecorder
 
-_ASARRAY = np.asarray
+_ASARRAY, _GENERATOR = np.asarray, np.random.Generator
 
 # what makes arrays of values
 
@@ -140,6 +142,38 @@ def _shape(value: Any) -> Any:
     return decide(value, "shape") if isinstance(value, TrackedScalar) else value
 
 
+class _Joined:
+    """``np.r_`` and ``np.c_``: arrays, numbers and slices in square brackets, in one array."""
+
+    def __init__(self, original: Any, name: str) -> None:
+        self._original, self._name = original, name
+
+    def __getitem__(self, key: Any) -> Any:
+        items = key if isinstance(key, tuple) else (key,)
+        if first_tracked(items) is None:
+            return self._original[key]
+        return execute(TrackedArray, self._name, bracketed, (self._original, *items), {})
+
+
+def bracketed(trick: Any, *items: Any) -> Any:
+    """Join what is in the square brackets."""
+    return trick[items]
+
+
+def _joined_rule(call: Call) -> Lineages:
+    codes = Codes(call.inputs)
+    trick, *items = call.args
+    ready = [
+        each
+        if isinstance(each, str)
+        else codes.replace(trick[each] if isinstance(each, slice) else each)
+        for each in items
+    ]
+    return (codes.read(bracketed(trick, *ready)),)
+
+
+REGISTRY.attach(bracketed, "numpy.r_", "index-run", _joined_rule)
+
 # single numbers
 
 
@@ -174,12 +208,31 @@ def _follow_numbers(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, A
 # random draws
 
 
-class TrackedGenerator(np.random.Generator):
-    """numpy's generator; what it moves and picks of tracked arrays stays tracked."""
+class _Draws:
+    """What a generator moves and picks of tracked arrays stays tracked."""
 
-    def permutation(self, x: Any, axis: int = 0) -> Any:
-        """See ``numpy.random.Generator.permutation``."""
-        return _draw(super().permutation, self.bit_generator, (x,), {"axis": axis})
+    _bit_generator: Any
+
+    def permutation(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        return _draw(super().permutation, self._bit_generator, (x, *args), kwargs)  # type: ignore[misc]
+
+    def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
+        return _draw(super().choice, self._bit_generator, (a, *args), kwargs)  # type: ignore[misc]
+
+    def shuffle(self, x: Any, *args: Any, **kwargs: Any) -> None:
+        shuffle = super().shuffle  # type: ignore[misc]
+        if isinstance(x, Tracked):
+            set_item(x, ..., _shuffled(shuffle, self._bit_generator, (x, *args), kwargs))
+        else:
+            shuffle(x, *args, **kwargs)
+
+
+class TrackedRandomState(_Draws, np.random.RandomState, metaclass=StandsFor):
+    """numpy's older generator."""
+
+
+class TrackedGenerator(_Draws, np.random.Generator, metaclass=StandsFor):
+    """numpy's generator."""
 
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
         """See ``numpy.random.Generator.permuted``."""
@@ -190,52 +243,34 @@ class TrackedGenerator(np.random.Generator):
         set_item(out, ..., _draw(super().permuted, self.bit_generator, (x,), {"axis": axis}))
         return out
 
-    def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
-        """See ``numpy.random.Generator.choice``."""
-        return _draw(super().choice, self.bit_generator, (a, *args), kwargs)
-
-    def shuffle(self, x: Any, axis: int = 0) -> None:
-        """See ``numpy.random.Generator.shuffle``."""
-        if isinstance(x, Tracked):
-            set_item(x, ..., _shuffled(super().shuffle, self.bit_generator, x, {"axis": axis}))
-        else:
-            super().shuffle(x, axis=axis)
-
 
 def _generator(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.random.default_rng``."""
     made = original(*args, **kwargs)
-    return TrackedGenerator(made.bit_generator) if type(made) is np.random.Generator else made
+    return TrackedGenerator(made.bit_generator) if type(made) is _GENERATOR else made
 
 
 def _drawn(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """``np.random.permutation`` and ``choice``, which draw from numpy's own generator."""
-    return _draw(original, original.__self__._bit_generator, args, kwargs)  # noqa: SLF001
+    """``np.random.permutation`` and its kin, which draw from numpy's own generator."""
+    own = TrackedRandomState(original.__self__._bit_generator)  # noqa: SLF001 (no public way)
+    return getattr(own, original.__name__)(*args, **kwargs)
 
 
-def _shuffle(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """``np.random.shuffle``."""
-    if not args or not isinstance(args[0], Tracked):
-        return original(*args, **kwargs)
-    bits = original.__self__._bit_generator  # noqa: SLF001 (numpy has no public way to ask)
-    return set_item(args[0], ..., _shuffled(original, bits, args[0], {}))
-
-
-def _shuffled(shuffle: Any, bits: Any, x: Tracked, kwargs: Mapping[str, Any]) -> Any:
+def _shuffled(shuffle: Any, bits: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
     """Return a shuffled copy."""
 
-    def run(values: Any, **options: Any) -> Any:
+    def run(values: Any, *rest: Any, **options: Any) -> Any:
         copy = np.ndarray.copy(values)
-        shuffle(copy, **options)
+        shuffle(copy, *rest, **options)
         return copy
 
     run.__name__ = "shuffle"
-    return _draw(run, bits, (x,), kwargs)
+    return _draw(run, bits, args, kwargs)
 
 
 def _draw(method: Any, bits: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Draw, then draw the same again from positions, to see what came from where."""
-    x = args[0] if args else None
+    x = as_tracked(args[0], TrackedArray) if args else None
     if not isinstance(x, Tracked) or not x.ndim:
         leak(method.__name__, *args, *kwargs.values())
         plain = {key: plain_in(value) for key, value in kwargs.items()}
@@ -261,6 +296,8 @@ def _draw(method: Any, bits: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
 
 
 # what is replaced while a store tracks
+
+SPECIAL.update(FOLLOWED)
 
 _CONVERSIONS = "asarray asanyarray ascontiguousarray asfortranarray require"
 _MADE = "zeros ones empty full arange eye identity tri zeros_like ones_like empty_like full_like"
@@ -294,14 +331,25 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
         (statistics, name, Anywhere(getattr(statistics, name), _numbers)) for name in _MOMENTS
     ]
     draws: dict[str, Act] = {
-        "default_rng": _generator, "permutation": _drawn, "choice": _drawn, "shuffle": _shuffle
+        "default_rng": _generator, "permutation": _drawn, "choice": _drawn, "shuffle": _drawn
     }  # fmt: skip
     found += [(np.random, name, Anywhere(getattr(np.random, name), draws[name])) for name in draws]
+    masks: dict[str, Act] = {name: hide_where(test) for name, test in TESTS.items()}
+    masks |= dict.fromkeys(("array", "masked_array", "MaskedArray", "asarray"), make_masked)
+    others = (name for name in np.ma.__all__ if callable(getattr(np.ma, name)) and name[:2] != "is")
+    for name in others:
+        function = getattr(np.ma, name)
+        if name in masks or not isinstance(function, (type, np.ma.core.MaskedConstant)):
+            found.append((np.ma, name, Anywhere(function, masks.get(name, call_masked))))
     return [
         *found,
         (np, "nditer", Anywhere(np.nditer, iterate)),
         (np, "ndenumerate", Enumerated),
         (np, "vectorize", Vectorized),
+        (np, "r_", _Joined(np.r_, "numpy.r_")),
+        (np, "c_", _Joined(np.c_, "numpy.c_")),
+        (np.random, "Generator", TrackedGenerator),
+        (np.random, "RandomState", TrackedRandomState),
     ]
 
 

@@ -60,3 +60,21 @@ def gc(
             f"commit them (--force removes them too)"
         )
     return Told(lines, asdict(removed))
+
+
+@command(commands, panel=KEEP, examples=("dslog repair lineage.dslog",))
+def repair(store: StorePath) -> Report:
+    """Keep what is sound of a damaged store, and list what is lost.
+
+    Nobody may have the store open. The catalog as it was stays beside the new one. Answers that may
+    miss cells because of what is lost say so. The exit code is 1 when something is lost.
+    """
+    from dslog.store.repair import repair as repair_store
+
+    open_existing(store).close()
+    found = repair_store(store)
+    lines = [Text(f"{store} is sound: nothing was changed")]
+    if found.lost:
+        lines = [Text(f"{store} lost something; its old catalog is {found.kept}", style="bold red")]
+        lines += [Text(f"  {what}") for what in found.lost]
+    return Told(lines, asdict(found), ok=not found.lost)

@@ -160,7 +160,7 @@ def block_reduce(call: Call, data: Array, out: Array) -> Lineage:
     """Blocks of the image, filled up at the ends; a function of one's own may leave cells out."""
     given = option(call, "factors", option(call, "block_size"))
     name = getattr(option(call, "func", np.mean), "__name__", "")
-    exact = name in _WHOLE_BLOCK and getattr(np, name) is option(call, "func", np.mean)
+    exact = name in _WHOLE_BLOCK and getattr(np, name) == option(call, "func", np.mean)
     parts = [
         part([k], [k], blocks(out.shape[k], int(size), data.shape[k]))
         for k, size in enumerate(per_axis(given, data.ndim))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dslog.algebra.positions import lineage_of_positions
 from dslog.algebra.product import elementwise, free, matched, numpy_names, part, product, row
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
@@ -170,16 +171,14 @@ def broadcast_arrays(call: Call) -> Lineages | None:
     )
 
 
-@rule("numpy.ix_", note="each output from its input, on an axis of its own")
+@rule("numpy.ix_", kind="value", note="each output from its input, on an axis of its own")
 def open_mesh(call: Call) -> Lineages | None:
     """Output k is input k on axis k; a mask gives the places where it is set."""
     arrays = call.argument("args", ())
-    if any(np.asarray(one).dtype == bool for one in arrays):
-        return None
-    return arrange(
-        call,
-        *(
-            [(other, None) for other in arrays] + [(one, matched(out.shape, np.shape(one), {0: k}))]
-            for k, (one, out) in enumerate(zip(arrays, call.outputs, strict=True))
-        ),
-    )
+    rows = []
+    for k, (one, out) in enumerate(zip(arrays, call.outputs, strict=True)):
+        lineage = matched(out.shape, (out.size,), {0: k})
+        if np.asarray(one).dtype == bool:
+            lineage = lineage_of_positions(np.flatnonzero(one).reshape(out.shape), np.shape(one))
+        rows.append([(other, None) for other in arrays] + [(one, lineage)])
+    return arrange(call, *rows)

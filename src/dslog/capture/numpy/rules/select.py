@@ -7,14 +7,12 @@ Rules for functions that call a function: its cells are followed, or all of a li
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dslog.algebra.positions import lineage_of_positions
-from dslog.algebra.product import all_to_all, elementwise, matched
+from dslog.algebra.product import elementwise, matched
 from dslog.capture.numpy.call import Call, Lineages, arrange, is_tracked
 from dslog.capture.numpy.index_run import chosen, positions_of
 from dslog.capture.numpy.registry import REGISTRY, rule
@@ -86,73 +84,7 @@ def select(call: Call) -> Lineages | None:
     return arrange(call, pairs)
 
 
-@rule(
-    "numpy.piecewise",
-    kind="value",
-    note="each cell from its cell and the conditions that decide",
-)
-def piecewise(call: Call) -> Lineages | None:
-    """The last condition that holds decides; its function must be a ufunc or a constant.
-
-    Other functions may read any of the cells they are given, so they are traced instead.
-    """
-    functions = list(call.argument("funclist"))
-    if call.arguments.get("args") or call.arguments.get("kw"):
-        return None
-    if any(callable(f) and not isinstance(f, np.ufunc) for f in functions):
-        return None
-    conditions = _conditions(call)
-    if conditions is None:
-        return None
-    x = call.argument("x")
-    pairs, reads = _deciding(conditions, functions, np.shape(x))
-    return arrange(call, [*pairs, (x, chosen(reads, np.shape(x), np.shape(x)))])
-
-
-@rule("numpy.piecewise", kind="trace", note="functions of one's own: each cell is followed")
-def piecewise_traced(call: Call) -> Lineages | None:
-    """The cells that the functions read, and the conditions that decide."""
-    conditions, x = _conditions(call), call.argument("x")
-    if conditions is None or call.which(x) is None:
-        return None
-    found = trace(replace(call, inputs=(x,)))
-    if found is None:
-        return None
-    pairs, _ = _deciding(conditions, list(call.argument("funclist")), np.shape(x))
-    return arrange(call, [*pairs, (x, found[0][0])])
-
-
-def _conditions(call: Call) -> list[Any] | None:
-    """Return the conditions one by one; None for a tracked array of all of them."""
-    given, shape = call.argument("condlist"), np.shape(call.argument("x"))
-    if isinstance(given, np.ndarray):
-        if given.shape == shape:
-            return [given]
-        return None if call.which(given) is not None else list(given)
-    if np.ndim(given[0]) == 0 and shape:
-        return [np.asarray(given)]
-    return list(given)
-
-
-def _deciding(
-    conditions: list[Any], functions: list[Any], shape: tuple[int, ...]
-) -> tuple[Pairs, npt.NDArray[np.bool_]]:
-    """Return the conditions with their lineage, and where a function reads the cell."""
-    undecided = np.ones(shape, bool)  # no later condition holds
-    reads = np.zeros(shape, bool)
-    pairs: Pairs = []
-    for condition, function in reversed(list(zip(conditions, functions, strict=False))):
-        pairs.append((condition, chosen(undecided, shape, np.shape(condition))))
-        holds = undecided & np.asarray(condition, bool)
-        if callable(function):
-            reads |= holds
-        undecided &= ~holds
-    if len(functions) > len(conditions) and callable(functions[-1]):
-        reads |= undecided
-    return pairs, reads
-
-
-_WHOLE_LINE = {
+WHOLE_LINE = {
     getattr(np, name)
     for name in (
         "sum",
@@ -177,14 +109,14 @@ _WHOLE_LINE = {
 )
 def reduce_lines(call: Call) -> Lineages | None:
     """Numpy's own reductions read whole lines."""
-    if call.argument("func1d") not in _WHOLE_LINE or call.arguments.get("args"):
+    if call.argument("func1d") not in WHOLE_LINE or call.arguments.get("args"):
         return None
     return arrange(call, [(call.argument("arr"), _per_line(call))])
 
 
 @rule(
     "numpy.apply_along_axis", kind="superset",
-    note="a function that can't be traced: each cell from all cells of its line",
+    note="a function that can't be followed: each cell from all cells of its line",
 )  # fmt: skip
 def any_line(call: Call) -> Lineages | None:
     """Lines do not mix."""
@@ -209,7 +141,7 @@ def _per_line(call: Call) -> Lineage:
 )
 def reduce_axes(call: Call) -> Lineages | None:
     """One reduction after the other; the axes stay with size 1."""
-    if call.argument("func") not in _WHOLE_LINE:
+    if call.argument("func") not in WHOLE_LINE:
         return None
     values = call.argument("a")
     (output,) = call.outputs
@@ -217,17 +149,5 @@ def reduce_axes(call: Call) -> Lineages | None:
     return arrange(call, [(values, reduced(np.shape(values), axes, output.shape))])
 
 
-for _name in ("apply_along_axis", "apply_over_axes", "pad", "polyint", "vecdot"):
+for _name in ("pad", "polyint", "vecdot"):
     REGISTRY.add(f"numpy.{_name}", "trace", trace, "functions of one's own: each cell is followed")
-
-
-@rule(
-    "numpy.piecewise", "numpy.apply_over_axes", kind="superset",
-    note="what can't be traced: each cell from all cells",
-)  # fmt: skip
-def everything(call: Call) -> Lineages | None:
-    """The last resort, labelled as a superset."""
-    return tuple(
-        tuple(all_to_all(out.shape, array.shape, exact=False) for array in call.inputs)
-        for out in call.outputs
-    )

@@ -1,4 +1,4 @@
-"""An oracle for rules of foreign functions: change each input cell, see which outputs change.
+"""Calls of foreign functions, and how the lineage that rules give is judged by perturbation.
 
 A case says how its lineage is labelled, and whether it is all that changes ("equal") or only
 contains it: where a cell is read without a change to show for it, as in most comparisons.
@@ -6,13 +6,13 @@ contains it: where a cell is read without a change to show for it, as in most co
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from perturbation import Pairs, changed, stepped
 
 from dslog.capture.numpy.call import Call
 from dslog.capture.numpy.registry import REGISTRY
@@ -159,38 +159,21 @@ def differ(a: np.ndarray, b: np.ndarray, noise: float) -> np.ndarray:
     return a != b
 
 
-def nudged(value: Any, step: float) -> Any:
-    if value.dtype.kind == "b":
-        return ~value
-    if value.dtype.kind in "fc":
-        return value + step
-    return int(value) + (1 if value == 0 or step > 0 else -1)
-
-
-def changed(call: Call, example: Example) -> list[list[set[tuple[int, ...]]]]:
+def shown(call: Call, example: Example) -> Pairs:
     """Per output and input the pairs of cells where a change of the one changes the other."""
-    found = [[set() for _ in call.inputs] for _ in call.outputs]
-    for place, array in enumerate(call.inputs):
-        for cell in itertools.product(*map(range, array.shape)):
-            before = array[cell].copy()
-            for step in example.steps:
-                array[cell] = nudged(before, step)
-                try:
-                    outputs = run(call)
-                finally:
-                    array[cell] = before
-                for k, (old, new) in enumerate(zip(call.outputs, outputs, strict=True)):
-                    assert old.shape == new.shape, "choose values that keep shapes"
-                    for out in np.argwhere(differ(old, new, example.noise)):
-                        found[k][place].add((*map(int, out), *cell))
-    return found
+    return changed(
+        lambda: run(call),
+        call.inputs,
+        lambda value: [stepped(value, step) for step in example.steps],
+        lambda old, new: differ(old, new, example.noise),
+    )
 
 
 def check(example: Example) -> None:
     call = make_call(example)
     _, lineages = found_by(call)
     assert len(lineages) == len(call.outputs)
-    really = changed(call, example)
+    really = shown(call, example)
     labels = set()
     for out, per_input, per_changed in zip(call.outputs, lineages, really, strict=True):
         for array, lineage, pairs in zip(call.inputs, per_input, per_changed, strict=True):

@@ -58,6 +58,7 @@ ALLOWED_LONE = {
     "capture/numpy/callback.py": "does again what numpy does with functions of a program",
     "capture/numpy/function_table.py": "what the docs' table of functions is made from",
     "capture/numpy/masked.py": "what is special of masked arrays",
+    "capture/numpy/records.py": "what is special of arrays of records",
     "capture/numpy/substitute.py": "replaces functions of numpy, which nothing else may do",
     "capture/read_capture.py": "all ways to give lineage by hand, read at one place",
     "capture/spark/group_steps.py": "one family of methods of a tracked frame",

@@ -186,6 +186,48 @@ def test_records_are_cells():
         assert traced(store, table) == ({(0, 0, 0), (0, 0, 1), (1, 1, 0)}, True)
 
 
+FIELDS = [("a", float), ("b", float)]
+
+
+def viewed(x):
+    table = np.zeros(3, FIELDS)
+    table["a"], table["b"] = x[:3], x[3:]
+    return table.view(np.recarray)
+
+
+RECORDS = {
+    "fromarrays": lambda x: np.rec.fromarrays([x[:3], x[3:]], names="a,b"),
+    "fromrecords": lambda x: np.rec.fromrecords([(x[k], x[3 + k]) for k in range(3)], dtype=FIELDS),
+    "array of columns": lambda x: np.rec.array([x[:3], x[3:]], names="a,b"),
+    "array of an array": lambda x: np.rec.array(viewed(x)),
+    "a view": viewed,
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_arrays_of_records(name):
+    plain = RECORDS[name](V)
+    with dslog.open(":memory:", leaks="error") as store:
+        table = RECORDS[name](store.track(V.copy(), "A"))
+        assert isinstance(table, np.recarray)
+        assert not isinstance(table.a, np.recarray)
+        assert table.dtype == plain.dtype
+        for mine, theirs in (
+            (table.a, plain.a),
+            (table[1:].b, plain[1:].b),
+            (table[2].b, plain[2].b),
+        ):
+            assert dslog.plain(mine).tolist() == np.asarray(theirs).tolist()
+        one_cell_each = {(k, j) for k in range(3) for j in (k, 3 + k)}
+        assert traced(store, table.b) == (one_cell_each, True)
+        table.a = table.b * 2
+        plain.a = plain.b * 2
+        assert dslog.plain(table.a).tolist() == plain.a.tolist()
+        assert repr(table) == repr(plain)
+        with pytest.raises(AttributeError, match="recarray has no attribute c"):
+            table.c  # noqa: B018
+
+
 def test_a_number_and_an_object_that_is_no_number():
     class Money:
         def __radd__(self, other):

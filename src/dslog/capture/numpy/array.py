@@ -37,6 +37,7 @@ from dslog.capture.numpy.memory import (
     node_of,
     plain_of,
     recorder_of,
+    wrap,
     wrap_latent,
     wrap_root,
     wrap_view,
@@ -97,6 +98,10 @@ def _taken(name: str) -> Any:
 def _told(name: str, doc: str) -> Any:
     """Make an attribute that says nothing of the values."""
     return property(lambda self: getattr(plain_of(self), name), doc=doc)
+
+
+SUBCLASSES: dict[type, type[Tracked]] = {}
+"""Subclasses of ndarray that a view can be of and stay tracked."""
 
 
 class Methods(Tracked):
@@ -177,6 +182,8 @@ class Methods(Tracked):
         if type(self) in kinds or np.ndarray in kinds:
             args = tuple(arg for arg in args if arg not in (type(self), np.ndarray))
             kwargs = {key: kwargs[key] for key in kwargs if key != "type"}
+        elif kinds and set(kinds) <= SUBCLASSES.keys() and len(args) + len(kwargs) == 1:
+            return wrap(SUBCLASSES[kinds[0]], replace(self.tracking))
         elif any(issubclass(kind, np.ndarray) for kind in kinds):
             return take(self, "view").view(*args, **kwargs)
         return execute(type(self), "numpy.ndarray.view", np.ndarray.view, (self, *args), kwargs)

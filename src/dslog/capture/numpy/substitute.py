@@ -43,6 +43,7 @@ from dslog.capture.numpy.memory import (
     tracked_in,
     wrap_latent,
 )
+from dslog.capture.numpy.records import make_records
 from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
@@ -341,6 +342,8 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
         function = getattr(np.ma, name)
         if name in masks or not isinstance(function, (type, np.ma.core.MaskedConstant)):
             found.append((np.ma, name, Anywhere(function, masks.get(name, call_masked))))
+    for name in ("array", "fromarrays", "fromrecords"):
+        found.append((np.rec, name, Anywhere(getattr(np.rec, name), make_records)))
     return [
         *found,
         (np, "nditer", Anywhere(np.nditer, iterate)),

@@ -16,6 +16,7 @@ from benchmarks.experiments import (
     compress,
     coverage,
     foreign,
+    load,
     queries,
     reuse,
     scale,
@@ -34,6 +35,7 @@ TIME_TOLERANCE = 0.5  # on a shared machine, half as much again is noise
 _MODULES = (
     *(storage, queries, coverage, capture, small_calls, scale, compress, reuse, tables),
     foreign,
+    load,
 )
 EXPERIMENTS: Mapping[str, Experiment[Any]] = {
     one.name: one for one in chain.from_iterable(module.EXPERIMENTS for module in _MODULES)

@@ -41,12 +41,14 @@ def plan_walk(source: str, target: str, direction: Direction, edges: Edges) -> W
     result, as they are for a path that names one array.
     """
     back = direction is Direction.BACKWARD
-    onward = edges.inputs_of if back else edges.outputs_of
-    homeward = edges.outputs_of if back else edges.inputs_of
-    ahead = _reachable(source, onward)
+    ahead = _reachable(source, edges.inputs_of if back else edges.outputs_of)
     if target not in ahead:
         return None
-    between = _reachable(target, homeward, within=ahead)
+    before: dict[str, list[str]] = {name: [] for name in ahead}
+    for name, afters in ahead.items():
+        for after in afters:
+            before[after].append(name)
+    between = _reachable(target, before.__getitem__)
     arcs = {
         name: tuple(after for after in ahead[name] if after in between)
         for name in ahead
@@ -83,9 +85,7 @@ def _steps(
 
 
 def _reachable(
-    start: str,
-    successors: Callable[[str], Sequence[str]],
-    within: Mapping[str, object] | None = None,
+    start: str, successors: Callable[[str], Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
     """Return every node reachable from ``start``, itself included, with its successors."""
     found: dict[str, tuple[str, ...]] = {}
@@ -95,11 +95,7 @@ def _reachable(
         if name in found:
             continue
         found[name] = tuple(dict.fromkeys(successors(name)))
-        waiting.extend(
-            after
-            for after in found[name]
-            if after not in found and (within is None or after in within)
-        )
+        waiting.extend(after for after in found[name] if after not in found)
     return found
 
 

@@ -3,10 +3,9 @@
 Values of arrays, which the store itself does not keep, are known where somebody keeps them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from dslog.cells.cellset import PLAIN, CellSet, Labels, Leak, leaky
 from dslog.cells.selection import number_columns, number_text, parse_cells, select
 from dslog.query.execute import Load
-from dslog.query.graph import Walk, components, plan_reach
+from dslog.query.graph import Walk, plan_reach
 from dslog.query.plan import Direction, Edge
 from dslog.store.arguments import call_text
 from dslog.store.catalog import Catalog, LineageInfo, Operation, find_array
@@ -71,32 +70,20 @@ class History:
     def calls(self) -> tuple[StoredCall, ...]:
         """Every call; those without any lineage stand where their numbers belong."""
         with self.catalog.snapshot():
-            waiting = list(reversed(self.catalog.operations()))
-            lineages = self.catalog.lineages()
-        grouped: dict[object, list[LineageInfo]] = {}
-        for info in lineages:
-            key = (info.out, info.in_) if info.op is None else info.op
-            grouped.setdefault(key, []).append(info)
-        found = []
-        for infos in grouped.values():
-            op = infos[0].op
-            while op is not None and waiting and waiting[-1].id <= op:
-                operation = waiting.pop()
-                found.append(_call(operation, grouped.get(operation.id, [])))
-            if op is None:
-                found.append(_call(None, infos))
-        found += [_call(operation, []) for operation in reversed(waiting)]
-        return tuple(found)
+            return _calls(self.catalog.operations(), self.catalog.lineages())
 
     @cached_property
     def _losses(self) -> "_Losses | None":
         """What values left tracking by, or None where none did."""
         with self.catalog.snapshot():
-            if not self.catalog.has_losses():
+            marked = self.catalog.marked_leaks()
+            if not marked:
                 return None
-            marked, numbers = self.catalog.marked_leaks(), self.catalog.array_numbers()
-            edges = [edge for call in self.calls for edge in call.edges]
-        return _Losses(marked, numbers, _ahead(marked, numbers, edges))
+            ahead: dict[str, int] = {}
+            for place, (leak, _) in enumerate(marked):
+                for name in self.catalog.behind(leak.array):
+                    ahead[name] = ahead.get(name, 0) | 1 << place
+            return _Losses(marked, self.catalog, ahead, self.catalog.last_number())
 
     def labelled(
         self, reached: Mapping[str, CellSet], asked: str, direction: Direction
@@ -117,19 +104,32 @@ class History:
         return found, labels.joined(leaky(lost))
 
     def walk(self, array: str, direction: Direction) -> Walk:
-        """Plan every path that leaves an array; no call is missing from it that ``calls`` has."""
+        """Plan every path that leaves an array, with what ``makers`` says of the arrays on them."""
         with self.catalog.snapshot():
-            _ = self.calls, self._losses
-            return plan_reach(array, direction, self.catalog)
+            _ = self._losses
+            walk = plan_reach(array, direction, self.catalog)
+            self._look_up([name for members in walk.components for name in members])
+        return walk
+
+    def _look_up(self, names: Sequence[str]) -> None:
+        """Remember the calls that gave arrays, of which nothing is known yet."""
+        wanted = [name for name in names if name not in self._given]
+        if wanted:
+            self._given.update({name: [] for name in wanted})
+            for call in _calls(*self.catalog.made_by(wanted)):
+                for name in call.outputs:
+                    if name in self._given:
+                        self._given[name].append(call)
 
     @cached_property
-    def makers(self) -> Mapping[str, tuple[StoredCall, ...]]:
-        """For each array, the calls that made it of others."""
-        made: dict[str, list[StoredCall]] = {}
-        for call in self.calls:
-            for name in call.outputs if call.inputs else ():
-                made.setdefault(name, []).append(call)
-        return {name: tuple(calls) for name, calls in made.items()}
+    def _given(self) -> dict[str, list[StoredCall]]:
+        """For arrays that were looked up, every call that gave them."""
+        return {}
+
+    def makers(self, array: str) -> tuple[StoredCall, ...]:
+        """Return the calls that made an array of others."""
+        self._look_up([array])
+        return tuple(call for call in self._given[array] if call.inputs)
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
@@ -137,21 +137,15 @@ class History:
 
     def place(self, array: str) -> int:
         """How late an array was made; sources come before everything."""
-        return self._places[array] if array in self.makers else -1
-
-    @cached_property
-    def columns(self) -> Mapping[str, tuple[str, ...]]:
-        """The names of the columns of each array that is a table."""
-        found: dict[str, tuple[str, ...]] = {}
-        for call in self.calls:
-            columns = call.args.get("columns")
-            if isinstance(columns, list):
-                found |= dict.fromkeys(call.outputs, tuple(map(str, columns)))
-        return found
+        return self._places[array] if self.makers(array) else -1
 
     def columns_of(self, array: str, shape: Shape) -> tuple[str, ...]:
         """The names of an array's columns; none if it is no table."""
-        columns = self.columns.get(array, ())
+        self._look_up([array])
+        columns: tuple[str, ...] = ()
+        for call in self._given[array]:
+            names = call.args.get("columns")
+            columns = tuple(map(str, names)) if isinstance(names, list) else columns
         return columns if len(shape) == 2 and len(columns) == shape[1] else ()
 
     def cells(self, array: str, query: object) -> CellSet:
@@ -180,35 +174,42 @@ class _Losses:
     """Leaks that make answers incomplete, and for each array those ahead of it, as bits."""
 
     marked: Sequence[tuple[Leak, int]]
-    numbers: Mapping[str, int]
+    catalog: Catalog
     ahead: Mapping[str, int]
+    last: int
 
     def between(self, source: str | None, target: str | None) -> Iterator[Leak]:
         """The leaks from an earlier array to a later one; None is any."""
         if source == target:
             return
-        bits = -1 if source is None else self.ahead[source]
-        number = max(self.numbers.values()) if target is None else self.numbers[target]
+        bits = -1 if source is None else self.ahead.get(source, 0)
+        if not bits:
+            return
+        number = self.last if target is None else self.catalog.array_numbers([target])[target]
         for place, (leak, mark) in enumerate(self.marked):
             if bits >> place & 1 and mark < number:
                 yield leak
 
 
-def _ahead(
-    marked: Sequence[tuple[Leak, int]], names: Iterable[str], edges: Iterable[Edge]
-) -> dict[str, int]:
-    """For each array, the leaks of it and of all that was made of it, as bits."""
-    arcs: dict[str, list[str]] = {name: [] for name in names}
-    for edge in edges:
-        arcs[edge.in_].append(edge.out)
-    found = dict.fromkeys(arcs, 0)
-    for place, (leak, _) in enumerate(marked):
-        found[leak.array] |= 1 << place
-    for members in reversed(components(arcs)):
-        inside = {*members, *(after for name in members for after in arcs[name])}
-        bits = reduce(or_, (found[name] for name in inside))
-        found |= dict.fromkeys(members, bits)
-    return found
+def _calls(
+    operations: Sequence[Operation], lineages: Sequence[LineageInfo]
+) -> tuple[StoredCall, ...]:
+    """Put lineages to their operations, in order; operations without stand where they belong."""
+    waiting = list(reversed(operations))
+    grouped: dict[object, list[LineageInfo]] = {}
+    for info in lineages:
+        key = (info.out, info.in_) if info.op is None else info.op
+        grouped.setdefault(key, []).append(info)
+    found = []
+    for infos in grouped.values():
+        op = infos[0].op
+        while op is not None and waiting and waiting[-1].id <= op:
+            operation = waiting.pop()
+            found.append(_call(operation, grouped.get(operation.id, [])))
+        if op is None:
+            found.append(_call(None, infos))
+    found += [_call(operation, []) for operation in reversed(waiting)]
+    return tuple(found)
 
 
 def _call(operation: Operation | None, infos: Sequence[LineageInfo]) -> StoredCall:

@@ -57,7 +57,7 @@ class Touched:
     def of(cls, array: str, cells: CellSet, history: History) -> Self:
         """Return cells with what is known of them."""
         most = QuestionsCost.current().values
-        makers = history.makers.get(array, ())
+        makers = history.makers(array)
         values = history.kept.at(array, first_cells(cells, most)) if cells else None
         columns = history.columns_of(array, cells.shape)
         kept = None if values is None else tuple(values)

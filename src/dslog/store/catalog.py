@@ -283,8 +283,20 @@ class Catalog(Protocol):
     def marked_leaks(self) -> list[tuple[Leak, int]]:
         """Return the leaks that make answers incomplete, each with its mark, in order."""
 
-    def array_numbers(self) -> dict[str, int]:
-        """Return the number of every array."""
+    def array_numbers(self, names: Sequence[str]) -> dict[str, int]:
+        """Return the numbers of arrays."""
+
+    def first_arrays(self, most: int) -> list[ArrayInfo]:
+        """Return the arrays that were defined first."""
+
+    def made_by(self, names: Sequence[str]) -> tuple[list[Operation], list[LineageInfo]]:
+        """Return the operations that gave any of these arrays, and their lineage without one."""
+
+    def behind(self, name: str) -> list[str]:
+        """Return an array and all that it has lineage from, over any number of steps."""
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many arrays, operations, lineages, bodies and leaks there are."""
 
     def last_number(self) -> int:
         """Return the number of the array that was defined last, 0 when there is none."""

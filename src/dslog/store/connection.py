@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
@@ -176,10 +176,24 @@ class Connection:
                 self._check_place()
                 with _explained(self.label):
                     patiently(lambda: self._db.execute("COMMIT"))
+                self._trim_log()
             except BaseException:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+
+    def _trim_log(self) -> None:
+        """Empty the log once it is large; while others read it that has to wait, but not here."""
+        if self.path is None:
+            return
+        with suppress(OSError, sqlite3.Error):
+            if _wal(self.path).stat().st_size > StoreCost.current().log_bytes:
+                self._db.execute("PRAGMA busy_timeout = 20")
+                try:
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                finally:
+                    patience = round(StoreCost.current().patience * 1000)
+                    self._db.execute(f"PRAGMA busy_timeout = {patience}")
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -5,6 +5,7 @@ A LineageStore may be used by several threads, and its directory by several proc
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Literal, Self
@@ -50,6 +51,16 @@ from dslog.store.sqlite import SqliteCatalog
 
 Influence = bool | Literal["only"]
 """Whether what decided that cells are there is in an answer, beside what was read or alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Some arrays, the operations and the lineage without one that made them; what there is."""
+
+    arrays: Sequence[ArrayInfo]
+    operations: Sequence[Operation]
+    lineages: Sequence[LineageInfo]
+    counts: Mapping[str, int]
 
 
 class LineageStore:
@@ -227,6 +238,13 @@ class LineageStore:
     def lineages(self) -> list[LineageInfo]:
         """Return what is stored for every pair."""
         return self._catalog.lineages()
+
+    def listing(self, most: int) -> Listing:
+        """Return the first arrays and how they were made, without looking at all there is."""
+        with self._catalog.snapshot():
+            arrays = self._catalog.first_arrays(most)
+            operations, given = self._catalog.made_by([array.name for array in arrays])
+            return Listing(arrays, operations, given, self._catalog.counts())
 
     def leaks(self) -> list[Leak]:
         """Return every place where values left tracking, in order."""

@@ -46,11 +46,6 @@ _LINEAGES = f"""
 """
 _LEAKS = f"SELECT {SEALED['leaks']}, seal FROM leaks"
 _SIGNATURES = f"SELECT {SEALED['signatures']}, seal FROM signatures"
-_MADE_OF = """
-    WITH RECURSIVE made(id) AS (
-        SELECT ? UNION SELECT l.output FROM made JOIN lineages l ON l.input = made.id
-    )
-"""
 _SOUND_ARRAY = f"seal = seal({SEALED['arrays']})"
 _ADD_USES = f"""
     UPDATE arrays SET made = made + ?1, used = used + ?2,
@@ -194,9 +189,47 @@ class SqliteCatalog(Connection):
             self._check_count("arrays", len(found))
         return [ArrayInfo(name, self._shape(shape)) for name, shape, _, _ in found.values()]
 
+    def first_arrays(self, most: int) -> list[ArrayInfo]:
+        """Return the arrays that were defined first."""
+        found = self._arrays("ORDER BY id LIMIT ?", most)
+        return [ArrayInfo(name, self._shape(shape)) for name, shape, _, _ in found.values()]
+
     def operations(self) -> list[Operation]:
         """Return every operation, in order of registration."""
         return self._operations("")
+
+    def made_by(self, names: Sequence[str]) -> tuple[list[Operation], list[LineageInfo]]:
+        """Return the operations that gave any of these arrays, and their lineage without one."""
+        with self.snapshot():
+            arrays = self.named(names)
+            numbers = compact(list(arrays))
+            inside = "IN (SELECT value FROM json_each(?))"
+            made = (
+                f"SELECT operation FROM operation_arrays WHERE array {inside} AND role = {_OUTPUT}"
+            )
+            operations = self._operations(f"WHERE id IN ({made})", numbers)
+            given = self._infos(f"WHERE l.output {inside} AND l.operation IS NULL", numbers)
+        return operations, given
+
+    def behind(self, name: str) -> list[str]:
+        """Return an array and all that it has lineage from, over any number of steps."""
+        with self.snapshot():
+            return self._reached(name, "output", "input", "made")
+
+    def _reached(self, name: str, side: str, other: str, count: str) -> list[str]:
+        """An array, and all on the other side of its lineages, and of theirs, which are counted."""
+        met = (
+            f"WITH RECURSIVE met(id) AS (SELECT id FROM arrays WHERE name = ? "
+            f"UNION SELECT l.{other} FROM met JOIN lineages l ON l.{side} = met.id)"
+        )
+        ((said, found, wrong),) = self.rows(
+            f"{met} SELECT total({count}), (SELECT count(*) FROM met JOIN lineages l "
+            f"ON l.{side} = met.id), total(NOT {_SOUND_ARRAY}) FROM met JOIN arrays USING (id)",
+            name,
+        )
+        if said != found or wrong:
+            raise self._damaged(f"lineage that {name!r} is part of is missing")
+        return self._names(f"{met} SELECT name FROM met JOIN arrays USING (id)", name)
 
     def _operations(self, where: str, *values: object) -> list[Operation]:
         """Return operations, all or some; ``where`` is about their numbers, ``id``."""
@@ -229,14 +262,16 @@ class SqliteCatalog(Connection):
             if any(name not in ends for _, name in chosen):
                 return []
             where = " AND ".join(f"l.{side} = ?" for side, _ in chosen)
-            rows = self.rows(
-                f"{_LINEAGES}{where and f' WHERE {where}'} ORDER BY l.id",
-                *(ends[name] for _, name in chosen),
-            )
-            found = [self._lineage(row) for row in rows]
+            found = self._infos(where and f"WHERE {where}", *(ends[name] for _, name in chosen))
             if not chosen:
                 self._check_count("lineages", len(found))
-            names = self._numbered(number for one in found for number in (one.out, one.in_))
+        return found
+
+    def _infos(self, where: str, *values: object) -> list[LineageInfo]:
+        """Lineages, all or some, in order."""
+        rows = self.rows(f"{_LINEAGES} {where} ORDER BY l.id", *values)
+        found = [self._lineage(row) for row in rows]
+        names = self._numbered(number for one in found for number in (one.out, one.in_))
         return [
             LineageInfo(
                 names[one.out],
@@ -330,27 +365,16 @@ class SqliteCatalog(Connection):
             ends = {name: number for number, (name, *_) in self.named([source, target]).items()}
             if not lost or len(ends) < 2:
                 return []
-            wrong = self.rows(
-                f"{_MADE_OF} SELECT total(used), (SELECT count(*) FROM made JOIN lineages l "
-                f"ON l.input = made.id), total(NOT {_SOUND_ARRAY}) "
-                f"FROM made JOIN arrays USING (id)",
-                ends[source],
-            )
-            if wrong[0][0] != wrong[0][1] or wrong[0][2]:
-                raise self._damaged(f"lineage of what was made of {source!r} is missing")
-            made = self.rows(
-                f"{_MADE_OF} SELECT name FROM made JOIN arrays USING (id)", ends[source]
-            )
-        inside = {name for (name,) in made}
+            inside = set(self._reached(source, "input", "output", "used"))
         return [leak for leak, mark in lost if leak.array in inside and mark < ends[target]]
 
     def marked_leaks(self) -> list[tuple[Leak, int]]:
         """Return the leaks that make answers incomplete, each with its mark, in order."""
         return [(leak, mark) for leak, mark in self._leaks() if leak.loses]
 
-    def array_numbers(self) -> dict[str, int]:
-        """Return the number of every array."""
-        return {name: number for number, (name, *_) in self._arrays().items()}
+    def array_numbers(self, names: Sequence[str]) -> dict[str, int]:
+        """Return the numbers of arrays."""
+        return {name: number for number, (name, *_) in self.named(names).items()}
 
     def last_number(self) -> int:
         """Return the number of the array that was defined last, 0 when there is none."""
@@ -427,7 +451,7 @@ class SqliteCatalog(Connection):
             raise self._damaged(f"rows of table {table} are missing: {count} are left")
 
     def counts(self) -> dict[str, int]:
-        """How many rows the tables have that are counted."""
+        """Return how many arrays, operations, lineages, bodies and leaks there are."""
         rows = self.rows("SELECT value FROM meta WHERE key = 'rows'")
         text, _, sealed = str(rows[0][0] if rows else "").rpartition(" ")
         if str(seal(text)) != sealed:

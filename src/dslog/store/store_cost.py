@@ -14,3 +14,4 @@ class StoreCost(CostModel):
     plans: int = 256  # plans of paths that are kept
     patience: float = 60.0  # seconds a writer waits for another one's lock
     grace: float = 3600.0  # seconds for which a file without a row may belong to a writer
+    log_bytes: int = 16 << 20  # of the catalog's log, after which it is emptied

@@ -12,7 +12,17 @@ from rich.text import Text
 from dslog.cells.text import counted, shape_text
 from dslog.cli.command import LOOK, command
 from dslog.cli.options import Limit, StorePath, limited, open_existing
-from dslog.cli.printer import Report, Told, facts, indented, listing, more_text, size_text
+from dslog.cli.printer import (
+    JsonPrinter,
+    Printer,
+    Report,
+    Told,
+    facts,
+    indented,
+    listing,
+    more_text,
+    size_text,
+)
 from dslog.errors import NotFoundError, did_you_mean
 from dslog.store.arguments import call_text
 
@@ -21,14 +31,16 @@ if TYPE_CHECKING:
     from dslog.store.catalog import ArrayInfo, LineageInfo, Operation
 
 PLACE = 20
+_SHOWN = 50
 commands = typer.Typer()
 
 
 @dataclass(frozen=True, slots=True)
 class Contents(Report):
-    """Every array, operation and lineage."""
+    """Arrays, operations and lineages: all, or what text shows of them."""
 
     path: str
+    counts: Mapping[str, int]
     arrays: Sequence["ArrayInfo"]
     operations: Sequence["Operation"]
     lineages: Sequence["LineageInfo"]
@@ -37,19 +49,19 @@ class Contents(Report):
     def text(self) -> Iterator[RenderableType]:
         """Give a line per array: its shape, and how it was made."""
         yield Text(
-            f"{self.path}: {counted(len(self.arrays), 'array')}, "
-            f"{counted(len(self.operations), 'operation')}, "
-            f"{counted(len(self.lineages), 'lineage')}"
+            f"{self.path}: {counted(self.counts['arrays'], 'array')}, "
+            f"{counted(self.counts['operations'], 'operation')}, "
+            f"{counted(self.counts['lineages'], 'lineage')}"
         )
         made = _made_by(self.operations, self.lineages)
-        shown = limited(self.limit, len(self.arrays), default=50)
+        shown = limited(self.limit, self.counts["arrays"], default=_SHOWN)
         rows = [
             (f"  {array.name}", shape_text(array.shape), made.get(array.name, "given"))
             for array in self.arrays[:shown]
         ]
         if rows:
             yield listing(("  array", "shape", "made by"), rows)
-        if note := more_text(shown, len(self.arrays), "arrays"):
+        if note := more_text(shown, self.counts["arrays"], "arrays"):
             yield Text(f"  {note}", style="dim")
 
     def data(self) -> Mapping[str, object]:
@@ -66,16 +78,15 @@ class Contents(Report):
 
 
 @command(commands, panel=LOOK, examples=("dslog ls lineage.dslog", "dslog ls lineage.dslog --json"))
-def ls(store: StorePath, *, limit: Limit = None) -> Report:
+def ls(store: StorePath, *, limit: Limit = None, printer: Printer) -> Report:
     """List the arrays of a store and how each was made."""
     with open_existing(store) as opened:
-        return Contents(
-            path=str(store),
-            arrays=opened.arrays(),
-            operations=opened.operations(),
-            lineages=opened.lineages(),
-            limit=limit,
-        )
+        some = opened.listing(limited(limit, 1 << 62, default=_SHOWN))
+        operations, lineages = some.operations, some.lineages
+        if isinstance(printer, JsonPrinter):
+            some = opened.listing(limited(limit or 0, 1 << 62))
+            operations, lineages = opened.operations(), opened.lineages()
+        return Contents(str(store), some.counts, some.arrays, operations, lineages, limit)
 
 
 @command(

@@ -6,6 +6,7 @@ which speak of names and records, never of SQL.
 """
 
 import json
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -125,6 +126,11 @@ class Body:
         """What two bodies with the same lineage have in common, whatever their files are called."""
         sums = (file.checksum for file in self.files)
         return b"\0".join([self.header.encode(), *sums])
+
+    @property
+    def checksum(self) -> int:
+        """The checksum of its content."""
+        return zlib.crc32(self.content)
 
 
 @dataclass(frozen=True, slots=True)

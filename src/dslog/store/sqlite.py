@@ -1,12 +1,9 @@
 """The catalog in SQLite: the only module with statements in it, apart from the schema."""
 
 import json
-import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,15 +23,21 @@ from dslog.store.catalog import (
 )
 from dslog.store.connection import Connection
 from dslog.store.seal import COUNTED, SEALED, damaged, seal, sides_text, unsealed
+from dslog.store.transaction import (
+    EPOCH,
+    INPUT,
+    LEAKS,
+    MILLISECOND,
+    OUTPUT,
+    SOUND_ARRAY,
+    SqliteTransaction,
+)
 from dslog.types import Shape
 
 # ruff: noqa: S608 (names of tables and columns are ours, all values are parameters)
 
 T = TypeVar("T")
-_INPUT, _OUTPUT = 0, 1
 _SEALING = 4  # the format that seals came with
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
 
 _OPERATION = [f"p.{column}" for column in SEALED["operations"].split(", ")]
 _LINEAGES = f"""
@@ -44,14 +47,8 @@ _LINEAGES = f"""
            EXISTS (SELECT 1 FROM files f WHERE f.body = b.id)
     FROM lineages l LEFT JOIN bodies b ON b.id = l.body LEFT JOIN operations p ON p.id = l.operation
 """
-_LEAKS = f"SELECT {SEALED['leaks']}, seal FROM leaks"
+
 _SIGNATURES = f"SELECT {SEALED['signatures']}, seal FROM signatures"
-_SOUND_ARRAY = f"seal = seal({SEALED['arrays']})"
-_ADD_USES = f"""
-    UPDATE arrays SET made = made + ?1, used = used + ?2,
-           seal = iif({_SOUND_ARRAY}, seal(id, name, shape, made + ?1, used + ?2), seal)
-    WHERE id = ?3
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +202,7 @@ class SqliteCatalog(Connection):
             numbers = compact(list(arrays))
             inside = "IN (SELECT value FROM json_each(?))"
             made = (
-                f"SELECT operation FROM operation_arrays WHERE array {inside} AND role = {_OUTPUT}"
+                f"SELECT operation FROM operation_arrays WHERE array {inside} AND role = {OUTPUT}"
             )
             operations = self._operations(f"WHERE id IN ({made})", numbers)
             given = self._infos(f"WHERE l.output {inside} AND l.operation IS NULL", numbers)
@@ -224,7 +221,7 @@ class SqliteCatalog(Connection):
         )
         ((said, found, wrong),) = self.rows(
             f"{met} SELECT total({count}), (SELECT count(*) FROM met JOIN lineages l "
-            f"ON l.{side} = met.id), total(NOT {_SOUND_ARRAY}) FROM met JOIN arrays USING (id)",
+            f"ON l.{side} = met.id), total(NOT {SOUND_ARRAY}) FROM met JOIN arrays USING (id)",
             name,
         )
         if said != found or wrong:
@@ -265,7 +262,7 @@ class SqliteCatalog(Connection):
             found = self._infos(where and f"WHERE {where}", *(ends[name] for _, name in chosen))
             if not chosen:
                 self._check_count("lineages", len(found))
-        return found
+        return [one for one in found if influence is None or one.influence == influence]
 
     def _infos(self, where: str, *values: object) -> list[LineageInfo]:
         """Lineages, all or some, in order."""
@@ -286,7 +283,6 @@ class SqliteCatalog(Connection):
                 one.influence,
             )
             for one in found
-            if influence is None or one.influence == influence
         ]
 
     def between(self, out: str, in_: str, *, influence: bool = False) -> list[Edge]:
@@ -326,8 +322,8 @@ class SqliteCatalog(Connection):
             "ON i.operation = o.operation AND i.role = ? "
             "WHERE o.role = ? AND o.array = (SELECT id FROM arrays WHERE name = ?) "
             "AND (i.array IS NULL OR i.array = (SELECT id FROM arrays WHERE name = ?)) LIMIT 1",
-            _INPUT,
-            _OUTPUT,
+            INPUT,
+            OUTPUT,
             out,
             in_,
         )
@@ -338,7 +334,7 @@ class SqliteCatalog(Connection):
         with self.snapshot():
             rows = [
                 self._unsealed(row, "leaks")
-                for row in self.rows(f"{_LEAKS} {where} ORDER BY id", *values)
+                for row in self.rows(f"{LEAKS} {where} ORDER BY id", *values)
             ]
             if not where:
                 self._check_count("leaks", len(rows))
@@ -395,13 +391,13 @@ class SqliteCatalog(Connection):
             number,
         )
         body = Body(header, num_rows, bool(exact), tuple(FileRecord(*file) for file in files))
-        if _checksum(body) != checksum:
+        if body.checksum != checksum:
             raise self._damaged(f"the checksum of lineage number {number} differs")
         return body
 
     def find_body(self, body: Body) -> int | None:
         """Return the number of a stored body with the same content, if there is one."""
-        alike = self.rows("SELECT id FROM bodies WHERE checksum = ?", _checksum(body))
+        alike = self.rows("SELECT id FROM bodies WHERE checksum = ?", body.checksum)
         return next((n for (n,) in alike if self.body(n).content == body.content), None)
 
     def bodies(self) -> list[int]:
@@ -571,153 +567,12 @@ class SqliteCatalog(Connection):
         return Operation(
             id=number,
             name=name,
-            inputs=tuple(names[array] for role, _, array in sides if role == _INPUT),
-            outputs=tuple(names[array] for role, _, array in sides if role == _OUTPUT),
+            inputs=tuple(names[array] for role, _, array in sides if role == INPUT),
+            outputs=tuple(names[array] for role, _, array in sides if role == OUTPUT),
             args=self._parsed(args, json.loads),
             reused=reused,
             exact=bool(exact),
-            created=_EPOCH + created * _MILLISECOND,
+            created=EPOCH + created * MILLISECOND,
             predicted=bool(predicted),
             compared=compared,
         )
-
-
-class SqliteTransaction:
-    """Writes to a catalog, all or none; see :class:`~dslog.store.catalog.Transaction`.
-
-    Rows of operations and lineages, which there may be many of, are written together at the end.
-    """
-
-    def __init__(self, db: SqliteCatalog) -> None:
-        self._db = db
-        self._numbers: dict[str, int] = {}
-        self._texts: dict[int, tuple[object, str]] = {}  # with what it is of: ids are used again
-        self._last: dict[str, int] = {}
-        self._added = dict.fromkeys(COUNTED, 0)
-        self._operations: list[tuple[object, ...]] = []
-        self._sides: list[tuple[int, int, int, int]] = []
-        self._lineages: list[tuple[object, ...]] = []
-        self._made: Counter[int] = Counter()
-        self._used: Counter[int] = Counter()
-
-    def finish(self) -> None:
-        """Write what is left to be written."""
-        marks = ", ".join("?" * 10)
-        self._db.insert_all(f"INSERT INTO operations VALUES ({marks})", self._operations)
-        self._db.insert_all("INSERT INTO operation_arrays VALUES (?, ?, ?, ?)", self._sides)
-        self._db.insert_all("INSERT INTO lineages VALUES (?, ?, ?, ?, ?, ?, ?)", self._lineages)
-        touched = self._made.keys() | self._used.keys()
-        uses = [(self._made[number], self._used[number], number) for number in touched]
-        self._db.insert_all(_ADD_USES, uses)
-        if any(self._added.values()):
-            counts = self._db.counts()
-            text = " ".join(str(counts[table] + self._added[table]) for table in COUNTED)
-            self._db.rows("UPDATE meta SET value = ? WHERE key = 'rows'", f"{text} {seal(text)}")
-
-    def _next(self, table: str) -> int:
-        """The number of a new row."""
-        if table not in self._last:
-            self._last[table] = self._db.rows(f"SELECT max(id) FROM {table}")[0][0] or 0
-        self._last[table] += 1
-        self._added[table] += 1
-        return self._last[table]
-
-    def _number(self, name: str) -> int:
-        """The number of an array."""
-        number = self._numbers.get(name)
-        if number is None:
-            found = self._db.named([name])
-            if not found:
-                raise StoreError(f"a row refers to an array {name!r} that is not there")
-            number = self._numbers[name] = next(iter(found))
-        return number
-
-    def _text(self, args: object) -> str:
-        """Arguments as JSON, once for calls of one form."""
-        known = self._texts.get(id(args))
-        if known is None:
-            known = self._texts[id(args)] = args, compact(args)
-        return known[1]
-
-    def add_array(self, name: str, shape: Shape) -> int:
-        """Add an array whose name is free and return its number: later ones have higher ones."""
-        number = self._next("arrays")
-        row = (number, name, self._text(shape), 0, 0)
-        self._db.insert("INSERT INTO arrays VALUES (?, ?, ?, ?, ?, ?)", (*row, seal(*row)))
-        self._numbers[name] = number
-        return number
-
-    def add_operation(self, operation: Operation) -> int:
-        """Add an operation on known arrays and return its number; its ``id`` is ignored."""
-        number = self._next("operations")
-        created = (operation.created - _EPOCH) // _MILLISECOND
-        labels = int(operation.exact), created, int(operation.predicted), operation.compared
-        sides = [
-            (role, position, self._number(name))
-            for role, names in ((_INPUT, operation.inputs), (_OUTPUT, operation.outputs))
-            for position, name in enumerate(names)
-        ]
-        args, sealed = self._text(operation.args), seal(sides_text(sides))
-        row = (number, operation.name, args, operation.reused, *labels, sealed)
-        self._operations.append((*row, seal(*row)))
-        self._sides += [(number, *side) for side in sides]
-        return number
-
-    def add_body(self, body: Body) -> int:
-        """Add a lineage's content, whose files are on disk already, and return its number."""
-        number = self._next("bodies")
-        row = (number, body.num_rows, body.nbytes, int(body.exact), _checksum(body))
-        self._db.insert(
-            "INSERT INTO bodies VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (number, body.header, *row[1:], seal(*row)),
-        )
-        files = [(number, *astuple(file)) for file in body.files]
-        self._db.insert_all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", files)
-        return number
-
-    def add_lineage(
-        self, out: str, in_: str, op: int | None, body: int, *, influence: bool = False
-    ) -> None:
-        """Say that ``body`` is lineage from ``out`` to ``in_``."""
-        ends = self._number(out), self._number(in_)
-        row = (self._next("lineages"), *ends, op, body, int(influence))
-        self._lineages.append((*row, seal(*row)))
-        self._made[row[1]] += 1
-        self._used[row[2]] += 1
-
-    def add_leak(self, leak: Leak, mark: int) -> None:
-        """Add a place where values of a known array left, or count it again."""
-        array, *rest = astuple(leak)
-        number = self._number(array)
-        key = "array = ? AND way = ? AND file = ? AND line = ? AND function = ? AND inside = ?"
-        found = self._db.rows(f"{_LEAKS} WHERE {key}", number, *rest[:5])
-        count, loses = rest[5], int(leak.loses)
-        if found:
-            place, *_, old, lost, before, _ = found[0]
-            unsealed(found[0], "leaks", self._db.label)
-            count, loses, mark = count + old, max(loses, lost), min(mark, before)
-            self._db.rows("DELETE FROM leaks WHERE id = ?", place)
-        else:
-            place = self._next("leaks")
-        row = (place, number, *rest[:5], count, loses, mark)
-        marks = ", ".join("?" * 11)
-        self._db.insert(f"INSERT INTO leaks VALUES ({marks})", (*row, seal(*row)))
-
-    def put_signature(self, signature: Signature) -> None:
-        """Add a signature, or replace the one with the same kind and key."""
-        *words, saved = astuple(signature)
-        row = (*words, float(saved))
-        self._db.insert(
-            "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*row, seal(*row)),
-        )
-
-    def count_hit(self, kind: str, key: str, saved: float) -> None:
-        """Count one more answer of a signature, and the seconds it saved."""
-        known = self._db.signature(kind, key)
-        if known is not None:
-            self.put_signature(replace(known, hits=known.hits + 1, saved=known.saved + saved))
-
-
-def _checksum(body: Body) -> int:
-    return zlib.crc32(body.content)

@@ -1,5 +1,8 @@
 """Masked arrays of tracked arrays: numpy's values, what is seen from what is seen and the mask."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from test_tracked_parts import M, V, check
@@ -108,10 +111,28 @@ def test_what_is_not_known_leaves_and_is_numpys():
         assert made.fill_value == plain.fill_value
         assert np.ma.array([1, 2], mask=[0, 1]).sum() == 1
 
-        class Own(np.ma.MaskedArray):
+        class Own(np.ma.masked_array):
             pass
 
-        assert issubclass(Own, np.ma.MaskedArray.stands_for)
+        assert issubclass(Own, np.ma.MaskedArray)
+        assert issubclass(Own, np.ma.masked_array)
+        assert isinstance(plain, np.ma.masked_array)
+
+
+def test_copies_and_pickles():
+    with dslog.open(":memory:", leaks="ignore") as store:
+        x = store.track(V.copy(), "A")
+        made, plain = np.ma.array(x, mask=HIDE), np.ma.array(V, mask=HIDE)
+        for copied in (copy.copy(made), copy.deepcopy(made), made.copy()):
+            copied[0] = 9.0
+            assert float(made[0]) == V[0]
+            assert store.backward((copied.filled(0) * 1).name, [(2,)], "A").count == 1
+        assert not any(leak.way == "pickle" for leak in store.leaks())
+        for array in (made, plain):
+            again = pickle.loads(pickle.dumps(array))
+            assert type(again) is np.ma.MaskedArray
+            assert str(again) == str(plain)
+        assert any(leak.way == "pickle" for leak in store.leaks())
 
 
 def test_all_is_as_it_was_after_the_last_store():

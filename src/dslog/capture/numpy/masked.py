@@ -107,6 +107,16 @@ class TrackedMasked(np.lib.mixins.NDArrayOperatorsMixin):
             return func(*map(_data, args), **kwargs)
         return call_masked(getattr(np.ma, func.__name__, func), args, kwargs)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        leak("pickle", self.data, self.mask)
+        return self.plain().__reduce_ex__(protocol)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
     def __str__(self) -> str:
         return str(decide(self.data, "text") if self.mask is NO_MASK else self.plain())
 

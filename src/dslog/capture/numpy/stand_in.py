@@ -96,6 +96,9 @@ class StandIn:
     def __repr__(self) -> str:
         return repr(self.stands_for)
 
+    def __subclasscheck__(self, kind: type) -> bool:
+        return issubclass(kind, self.stands_for)
+
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
         return (self.stands_for,)
 

@@ -336,7 +336,7 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
     }  # fmt: skip
     found += [(np.random, name, Anywhere(getattr(np.random, name), draws[name])) for name in draws]
     masks: dict[str, Act] = {name: hide_where(test) for name, test in TESTS.items()}
-    masks |= dict.fromkeys(("array", "masked_array", "MaskedArray", "asarray"), make_masked)
+    masks |= dict.fromkeys(("array", "masked_array", "asarray"), make_masked)
     others = (name for name in np.ma.__all__ if callable(getattr(np.ma, name)) and name[:2] != "is")
     for name in others:
         function = getattr(np.ma, name)

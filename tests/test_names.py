@@ -48,7 +48,7 @@ def test_unknown_name():
         "import dslog.compress.encoder, dslog; assert callable(dslog.compress)",
         "import dslog, dslog.compress.provrc; assert callable(dslog.compress)",
         "from dslog.compress import kernels; import dslog; assert callable(dslog.compress)",
-        "import dslog; dslog.compress; import dslog.compress.folds; dslog.compress([], (), ())",
+        "import dslog; dslog.compress; import dslog.compress.provrc; dslog.compress([], (), ())",
         "from dslog import *; assert callable(compress)",
     ],
 )

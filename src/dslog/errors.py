@@ -5,8 +5,7 @@ Every error is a :class:`DslogError`, and also the built-in type a caller would 
 A message names the wrong value and the way out.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 
@@ -53,19 +52,6 @@ class CorruptError(StoreError):
     """A stored file is damaged: missing, cut short, or its checksum differs."""
 
     is_placed = False  # whether the message names the arrays
-
-
-@contextmanager
-def pair_named(one: object, other: object) -> Iterator[None]:
-    """Name the arrays whose lineage is damaged, unless the error does already."""
-    try:
-        yield
-    except CorruptError as error:
-        if error.is_placed:
-            raise
-        placed = CorruptError(f"lineage between {one!r} and {other!r}: {error}")
-        placed.is_placed = True
-        raise placed from error
 
 
 class VersionError(StoreError):

@@ -5,8 +5,7 @@ from hypothesis import given, settings
 
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
-from dslog.compress.folds import fold
-from dslog.compress.provrc import provrc
+from dslog.compress.provrc import fold, provrc
 from dslog.relation.relation import read
 from dslog.testing.strategies import relations
 

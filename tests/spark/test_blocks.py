@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dslog.compress.encoder import compress, encode_table
-from dslog.compress.folds import fold
-from dslog.compress.provrc import provrc, provrc_ranges
+from dslog.compress.provrc import fold, provrc, provrc_ranges
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
 from dslog.spark.pair_blocks import (

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
-from dslog.compress.folds import fold
-from dslog.compress.provrc import provrc
+from dslog.compress.provrc import fold, provrc
 from dslog.errors import CorruptError
 from dslog.lineage.factor import Factor
 from dslog.lineage.large_lineage import LargeLineage, PartFactor, PartTable, decode_large

@@ -29,7 +29,7 @@ from dslog.algebra.affine import as_affine, multiply
 from dslog.algebra.algebra_cost import AlgebraCost
 from dslog.algebra.positions import Pairs
 from dslog.algebra.restrict import union
-from dslog.cells.order import count_up, lexicographic_order, strides
+from dslog.cells.boxes import count_up, lexicographic_order, strides
 from dslog.compress.bit_runs import Words, compress_bits
 from dslog.compress.encoder import recompress
 from dslog.lineage.lineage import Lineage

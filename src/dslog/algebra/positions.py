@@ -11,7 +11,7 @@ import numpy as np
 
 from dslog.algebra.affine import affine
 from dslog.algebra.product import Part, read, same_order
-from dslog.cells.order import strides
+from dslog.cells.boxes import strides
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Shape

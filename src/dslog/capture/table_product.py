@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dslog.compress.encoder import encode_table
-from dslog.compress.folds import fold
-from dslog.compress.provrc import provrc
+from dslog.compress.provrc import fold, provrc
 from dslog.lineage.factor import Factor
 from dslog.lineage.large_lineage import LargeLineage, LargeTerm, PartFactor, PartTable
 from dslog.lineage.lineage import Orientation

@@ -8,8 +8,7 @@ from math import prod
 
 import numpy as np
 
-from dslog.cells.boxes import bounds, coalesce
-from dslog.cells.order import INT64_BITS, count_up, lexicographic_order, strides
+from dslog.cells.boxes import INT64_BITS, bounds, coalesce, count_up, lexicographic_order, strides
 from dslog.errors import ShapeError
 from dslog.types import I64
 

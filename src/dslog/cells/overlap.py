@@ -25,7 +25,9 @@ from dslog.cells import kernels
 from dslog.cells.boxes import (
     bounds,
     coalesce,
+    count_up,
     drop_empty,
+    lexicographic_order,
     merge_axis,
     merge_neighbours,
     paint,
@@ -33,7 +35,6 @@ from dslog.cells.boxes import (
     volume,
 )
 from dslog.cells.cells_cost import CellsCost
-from dslog.cells.order import count_up, lexicographic_order
 from dslog.types import I64, Mask
 
 _UNLIMITED = 1 << 62

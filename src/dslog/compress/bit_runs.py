@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from dslog.compress.compress_cost import CompressCost
 from dslog.compress.encoder import encode_table
-from dslog.compress.folds import fold
-from dslog.compress.provrc import MOST_INPUTS, provrc_ranges
+from dslog.compress.provrc import MOST_INPUTS, fold, provrc_ranges
 from dslog.lineage.factor import whole
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table

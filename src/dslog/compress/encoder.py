@@ -15,9 +15,8 @@ import numpy as np
 
 from dslog.compress.compress_cost import CompressCost
 from dslog.compress.factors import factorise
-from dslog.compress.folds import fold
 from dslog.compress.kernels import each_once, linear_column
-from dslog.compress.provrc import provrc, provrc_ranges
+from dslog.compress.provrc import fold, provrc, provrc_ranges
 from dslog.errors import DslogError, ShapeError
 from dslog.lineage.factor import Factor, Term, whole
 from dslog.lineage.lineage import Lineage, Orientation

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dslog.cells.order import count_up
+from dslog.cells.boxes import count_up
 from dslog.lineage.kernels import join_folds, join_pairs, join_rows
 from dslog.lineage.lineage_cost import LineageCost
 from dslog.lineage.table import Table

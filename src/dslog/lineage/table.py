@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dslog.cells.order import count_up, strides
+from dslog.cells.boxes import count_up, strides
 from dslog.lineage.interval_index import IntervalIndex, scan
 from dslog.lineage.kernels import expand_rows, linear_rows, plain_bounds, row_sizes
 from dslog.lineage.lineage_cost import LineageCost

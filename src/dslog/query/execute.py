@@ -10,6 +10,7 @@ the paper's NoMerge: the same cells in the end, often far more boxes on the way.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import Protocol, Self
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dslog.cells.cellset import CellSet, Labels
-from dslog.errors import CorruptError, pair_named
+from dslog.errors import CorruptError
 from dslog.lineage.lineage import Lineage
 from dslog.query.graph import Walk
 from dslog.query.plan import Direction, Edge, Plan, Step
@@ -268,3 +269,16 @@ def unite_cells(a: Cells, b: Cells) -> Cells:
 def gather_cells(cells: Cells) -> CellSet:
     """Return the cells as a set in this process."""
     return cells if isinstance(cells, CellSet) else cells.gather()
+
+
+@contextmanager
+def pair_named(one: object, other: object) -> Iterator[None]:
+    """Name the arrays whose lineage is damaged, unless the error does already."""
+    try:
+        yield
+    except CorruptError as error:
+        if error.is_placed:
+            raise
+        placed = CorruptError(f"lineage between {one!r} and {other!r}: {error}")
+        placed.is_placed = True
+        raise placed from error

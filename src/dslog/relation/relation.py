@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
-from dslog.cells.order import strides
+from dslog.cells.boxes import strides
 from dslog.errors import RelationError
 from dslog.types import I64, Shape
 

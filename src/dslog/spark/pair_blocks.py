@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dslog.cells.order import count_up, strides
+from dslog.cells.boxes import count_up, strides
 from dslog.compress.provrc import provrc, provrc_ranges
 from dslog.lineage.table import Table, concat
 from dslog.relation.relation import column_names

@@ -45,8 +45,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dslog.compress.encoder import Method, encode_table
-from dslog.compress.folds import fold
-from dslog.compress.provrc import provrc_ranges
+from dslog.compress.provrc import fold, provrc_ranges
 from dslog.errors import RelationError
 from dslog.lineage.large_lineage import LargeLineage, PartFactor, PartTable
 from dslog.lineage.lineage import Lineage

@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from dslog.cells.selection import number_columns, select
 from dslog.config import Config
-from dslog.errors import EngineError, pair_named
+from dslog.errors import EngineError
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
-from dslog.query.execute import Cells, Follower, Load
+from dslog.query.execute import Cells, Follower, Load, pair_named
 from dslog.query.plan import NOTHING, Edge, Plan, plan_path, with_leaks
 from dslog.relation.relation import column_names, read
 from dslog.spark.join_job import LargeFollower, Limits, SharedLineage, SparkJoins, read_cells

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal, Self
 
 from dslog.cells.cellset import CellSet, Leak, leaky
-from dslog.errors import NotFoundError, ShapeError, pair_named
+from dslog.errors import NotFoundError, ShapeError
 from dslog.lineage.lineage import Lineage
-from dslog.query.execute import Cells, run_path, run_walk
+from dslog.query.execute import Cells, pair_named, run_path, run_walk
 from dslog.query.explanation import Explanation, explain_path
 from dslog.query.graph import check_direction, plan_walk
 from dslog.query.plan import Both, Direction, Edge, Plan, check_path

@@ -241,6 +241,23 @@ def test_libraries_are_followed_where_they_are_reached_by_a_link(tmp_path):
     file, exact = ran.stdout.split()
     assert file.startswith(str(tmp_path))
     assert exact == "True"
+@pytest.mark.parametrize("result", [True, "a text", [1.0, False]])
+def test_truths_and_texts_are_noted(store, result):
+    x = store.track(image(3), "x")
+
+    def looks(values):
+        values.tobytes()
+        return result
+
+    assert foreign(looks)(x) == result
+    assert {leak.loses for leak in store.leaks()} == {False}
+
+
+@pytest.mark.filterwarnings("ignore::dslog.capture.leaks.LeakWarning")
+def test_bytes_are_values(store):
+    x = store.track(image(3), "x")
+    assert foreign(lambda values: np.asarray(values).tobytes())(x) == image(3).tobytes()
+    assert any(leak.loses for leak in store.leaks())
 
 
 def test_positions_are_not_believed_where_values_say_otherwise(store):

@@ -164,6 +164,8 @@ class _ForeignCall:
         """Return a result with its arrays and numbers tracked, and what was written too."""
         changed = self._changed()
         leaves, _ = leaves_of(result)
+        if _tells(result):
+            leak(short_name(self.name), *self.inputs.arrays, loses=False)
         outputs = [leaf.copy() if id(leaf) in changed else np.asarray(leaf) for leaf in leaves]
         scalars = [not isinstance(leaf, np.ndarray) for leaf in leaves]
         self.inputs.nodes = [*self.inputs.nodes, *sources]
@@ -290,7 +292,7 @@ def _arrays_in(values: Sequence[Any]) -> Iterator[Any]:
 # what a function gives
 
 
-_HARMLESS = (bool, str, bytes, type(None), type, np.dtype, np.ufunc, slice)
+_HARMLESS = (bool, str, type(None), type, np.dtype, np.ufunc, slice)
 
 
 def _rebuilt(value: Any, visit: Callable[[Any], Any]) -> Any:
@@ -332,6 +334,13 @@ def leaves_of(result: Any) -> tuple[list[Any], bool]:
 
     _rebuilt(result, visit)
     return leaves, opaque
+
+
+def _tells(result: Any) -> bool:
+    """Whether a result has truths or texts in it, which are looked at and have no lineage."""
+    found: list[Any] = []
+    _rebuilt(result, found.append)
+    return any(isinstance(value, (bool, str)) for value in found)
 
 
 def _with_leaves(result: Any, values: Iterator[Any]) -> Any:

@@ -29,7 +29,7 @@ from benchmarks.workloads.foreign_functions import (
     make_arrays,
     names_for,
 )
-from benchmarks.workloads.foreign_programs import PROGRAMS
+from benchmarks.workloads.foreign_scripts import PROGRAMS
 from benchmarks.workloads.influence import (
     Influence,
     Leaf,

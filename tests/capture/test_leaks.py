@@ -14,6 +14,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -169,6 +170,7 @@ DECISIONS = {
     "repr in a text": ("text", lambda x: f"{x[0, 0]!r} {x[0, 1]}"),
     "print": ("text", lambda x: print(x[0, 0], file=io.StringIO())),
     "a list that is printed": ("text", lambda x: print([x[0, 0]], file=io.StringIO())),
+    "sleep": ("sleep", lambda x: time.sleep(x[0, 0] * 0)),
     "log": ("text", lambda x: logging.getLogger("test").error("%s", x[0, 0])),
 }
 
@@ -400,6 +402,12 @@ def test_memory_on_loan_is_looked_at_when_it_is_used(store):
     assert dslog.plain(z)[1] == 8
     assert store.backward("z", [(0,)], "x").count == 1
     assert not store.backward("z", [(1,)], "x").complete
+
+
+def test_a_loop_that_python_made_fast(store):
+    x = store.track(np.ones(200), "x")
+    assert len([str(value) for value in x]) == 200
+    assert [(leak.way, leak.count) for leak in store.leaks() if leak.loses] == [("text", 200)]
 
 
 @pytest.mark.parametrize("call", ["lapack.dgesv(m, x[0])", "solve(m, x[0])"])

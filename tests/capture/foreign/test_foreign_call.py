@@ -253,6 +253,16 @@ def test_truths_and_texts_are_noted(store, result):
     assert {leak.loses for leak in store.leaks()} == {False}
 
 
+def test_slices_hold_values(store):
+    x = store.track(np.eye(4, dtype=int), "x")
+    ((rows, _),) = foreign(ndimage.find_objects)(x)
+    assert type(rows) is slice
+    assert (rows.start, rows.stop) == (0, 4)
+    cells = store.backward((image(4) * rows.stop).name, [(0,)], to="x")
+    assert cells.count == 16
+    assert not cells.exact
+
+
 @pytest.mark.filterwarnings("ignore::dslog.capture.leaks.LeakWarning")
 def test_bytes_are_values(store):
     x = store.track(image(3), "x")

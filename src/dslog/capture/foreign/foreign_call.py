@@ -292,7 +292,7 @@ def _arrays_in(values: Sequence[Any]) -> Iterator[Any]:
 # what a function gives
 
 
-_HARMLESS = (bool, str, type(None), type, np.dtype, np.ufunc, slice)
+_HARMLESS = (bool, str, type(None), type, np.dtype, np.ufunc)
 
 
 def _rebuilt(value: Any, visit: Callable[[Any], Any]) -> Any:
@@ -302,8 +302,10 @@ def _rebuilt(value: Any, visit: Callable[[Any], Any]) -> Any:
         return visit(value)
     if isinstance(value, (Tracked, TrackedScalar)):
         return visit(value)
-    if kind in (list, tuple):
-        return kind([_rebuilt(item, visit) for item in value])
+    if kind in (list, tuple, slice):
+        parts = (value.start, value.stop, value.step) if kind is slice else value
+        made = [_rebuilt(item, visit) for item in parts]
+        return slice(*made) if kind is slice else kind(made)
     if isinstance(value, tuple):
         made = tuple.__new__(kind, [_rebuilt(item, visit) for item in value])
         same = dict(zip(map(id, value), made, strict=True))

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from dslog.algebra.product import all_to_all
+from dslog.capture.foreign.recipe import keep_recipe
 from dslog.capture.numpy.array import TrackedArray
 from dslog.capture.numpy.call import Call, Inputs, Lineages, describe, short_name
 from dslog.capture.numpy.dispatch import track_results
@@ -246,6 +247,8 @@ class _ForeignCall:
             return otherwise()
         result = self.run()
         leaves, opaque = leaves_of(result)
+        if opaque and keep_recipe(result, self.function, self.args, self.kwargs):
+            return result
         if opaque:
             leak(short_name(self.name), *self.inputs.arrays)
         outputs = [np.asarray(leaf) for leaf in leaves]

@@ -241,6 +241,8 @@ def test_libraries_are_followed_where_they_are_reached_by_a_link(tmp_path):
     file, exact = ran.stdout.split()
     assert file.startswith(str(tmp_path))
     assert exact == "True"
+
+
 @pytest.mark.parametrize("result", [True, "a text", [1.0, False]])
 def test_truths_and_texts_are_noted(store, result):
     x = store.track(image(3), "x")

@@ -288,7 +288,7 @@ def _rule(call: Call) -> Lineages | None:
     return arrange(call, *rows)
 
 
-REGISTRY.attach(recipe_call, "scipy.interpolate", "value", _rule, "what its class says")
+REGISTRY.attach(recipe_call, "dslog.recipe", "value", _rule, "what its class says")
 
 
 # --- classes -------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import importlib
 import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,7 +54,7 @@ def _inside() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RecipeStep:
     """One call: of a class or a function, or of a method of what the calls before gave."""
 
     what: Any
@@ -72,7 +71,7 @@ class Part:
 class Recipe:
     """How an object, or what it gives, was made."""
 
-    def __init__(self, parts: tuple[Part, ...], kind: type) -> None:
+    def __init__(self, parts: tuple[RecipeStep, ...], kind: type) -> None:
         self.parts, self.kind = parts, kind
         names = [part.what for part in parts if isinstance(part.what, str)]
         self.title = ".".join([kind.__name__, *(name for name in names if name != "__call__")])
@@ -83,7 +82,7 @@ class Recipe:
 
     def then(self, name: str, given: Mapping[str, Any]) -> Recipe:
         """Add a call of a method."""
-        return Recipe((*self.parts, Part(name, given)), self.kind)
+        return Recipe((*self.parts, RecipeStep(name, given)), self.kind)
 
     def arrays(self) -> dict[str, Any]:
         """Return the tracked arrays and numbers by the number of the call, name and place."""
@@ -127,7 +126,9 @@ def _bound(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], skip
 def keep_recipe(made: Any, what: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Let an object that a function made of tracked arrays remember them, if it can."""
     if is_watched(type(made)):
-        vars(made)[_KEPT] = Recipe((Part(what, _bound(what, args, kwargs, skip=0)),), type(made))
+        vars(made)[_KEPT] = Recipe(
+            (RecipeStep(what, _bound(what, args, kwargs, skip=0)),), type(made)
+        )
         return True
     return False
 
@@ -256,7 +257,7 @@ _TABLE: list[tuple[str, str, str, Mapping[str, Role]]] = [
         _POINTS,
     ),
     ("scipy.stats", "rv_continuous rv_discrete", f"{_ELEMENTWISE} rvs", _NUMBERS),
-    ("scipy.stats._distn_infrastructure", "rv_frozen", "", _NUMBERS),
+    ("scipy.stats", "_distn_infrastructure.rv_frozen", "", _NUMBERS),
     ("scipy.stats", "gaussian_kde", "", {"dataset": _everything}),
     ("scipy.signal", "ShortTimeFFT", "", {}),
     ("scipy.spatial", "KDTree", "", {"at.x": _point}),
@@ -315,7 +316,7 @@ def _init(original: Any) -> Any:
         if first_tracked(given) is None:
             original(self, *args, **kwargs)
             return
-        parts = (Part(type(self), _bound(original, args, kwargs, skip=1)),)
+        parts = (RecipeStep(type(self), _bound(original, args, kwargs, skip=1)),)
         plain = {key: plain_in(value) for key, value in kwargs.items()}
         original(self, *map(plain_in, args), **plain)
         if _is_known(given):
@@ -333,7 +334,7 @@ def _method(original: Any, name: str) -> Any:
         if _INSIDE.get() or not asked:
             return original(self, *args, **kwargs)
         if recipe is None:
-            recipe = Recipe((Part(functools.partial(copy.copy, self), {}),), type(self))
+            recipe = Recipe((RecipeStep(functools.partial(copy.copy, self), {}),), type(self))
         recipe = recipe.then(name, _bound(original, args, kwargs, skip=1))
         plain = {key: plain_in(value) for key, value in kwargs.items()}
         with _inside():
@@ -394,11 +395,11 @@ def watch_objects(module: ModuleType) -> Callable[[], None]:
     """Let classes of a module remember what objects were made of; return what ends that."""
     undo: list[tuple[type, str, Any]] = []
     for home, classes, methods, roles in _TABLE:
-        if home != module.__name__ and home.rpartition(".")[0] != module.__name__:
-            continue
-        for name in classes.split():
-            kind = getattr(importlib.import_module(home), name, None)
-            if kind is not None and kind not in _WATCHED:
+        for name in classes.split() if home == module.__name__ else ():
+            kind = functools.reduce(
+                lambda found, part: getattr(found, part, None), name.split("."), module
+            )
+            if isinstance(kind, type) and kind not in _WATCHED:
                 _WATCHED[kind] = roles
                 undo += _watch_class(kind, methods.split())
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from dslog.algebra.product import all_to_all
-from dslog.capture.foreign.recipe import keep_recipe
+from dslog.capture.foreign.recipe import is_watched, keep_recipe
 from dslog.capture.numpy.array import TrackedArray
 from dslog.capture.numpy.call import Call, Inputs, Lineages, describe, short_name
 from dslog.capture.numpy.dispatch import track_results
@@ -228,7 +228,8 @@ class _ForeignCall:
         try:
             with following(), seen_leaving() as left:
                 result = self.function(*self.args, **self.kwargs)
-            followed = not any(leaving.loses for leaving in left)
+            lost = any(leaving.loses for leaving in left)
+            followed = not lost and not is_watched(type(result))  # which has plain values in it
         except Exception:  # noqa: BLE001, S110 (on plain values it may do better, or fail as it should)
             pass
         finally:

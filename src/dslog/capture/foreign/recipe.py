@@ -396,9 +396,9 @@ def watch_objects(module: ModuleType) -> Callable[[], None]:
     undo: list[tuple[type, str, Any]] = []
     for home, classes, methods, roles in _TABLE:
         for name in classes.split() if home == module.__name__ else ():
-            kind = functools.reduce(
-                lambda found, part: getattr(found, part, None), name.split("."), module
-            )
+            kind: Any = module
+            for part in name.split("."):
+                kind = getattr(kind, part, None)
             if isinstance(kind, type) and kind not in _WATCHED:
                 _WATCHED[kind] = roles
                 undo += _watch_class(kind, methods.split())

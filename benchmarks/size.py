@@ -116,7 +116,7 @@ STANDARD = Size(
     copies=(1,),
     joined=(9_000_000, 7_000_000),
     turns=8,
-    foreign_calls=1_000,
+    foreign_calls=2_000,
 )
 FULL = replace(
     STANDARD,

@@ -29,7 +29,7 @@ from benchmarks.workloads.foreign_functions import (
     make_arrays,
     names_for,
 )
-from benchmarks.workloads.foreign_programs import PROGRAMS
+from benchmarks.workloads.foreign_scripts import PROGRAMS
 from benchmarks.workloads.influence import (
     Influence,
     Leaf,
@@ -206,7 +206,7 @@ def _judge(
         if name is not None:
             _judge_answers(found, store, (name, source), moved, by_decision)
         elif by_decision.any():
-            moves = bool(moved.any()) and not isinstance(leaf, str)  # a text is only looked at
+            moves = bool(moved.any()) and not isinstance(leaf, (str, bool))  # only looked at
             _judge_plain(found, store, (way, source), by_decision, told=told, moves=moves)
 
 

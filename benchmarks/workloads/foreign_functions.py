@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any
@@ -16,20 +17,28 @@ from typing import Any
 import numba
 import numpy as np
 
+from benchmarks.workloads.foreign_arguments import MORE
 from dslog.types import Array
 
 MODULES = {
     **{
         name: name
         for name in (
-            *("array", "base64", "bisect", "cmath", "collections", "copy", "ctypes", "datetime"),
-            *("decimal", "fractions", "functools", "heapq", "io", "itertools", "json", "math"),
-            *("operator", "pickle", "random", "re", "statistics", "struct", "types", "zlib"),
+            *("array", "asyncio", "base64", "bisect", "calendar", "cmath", "collections"),
+            *("colorsys", "contextvars", "copy", "csv", "ctypes", "dataclasses", "datetime"),
+            *("decimal", "fractions", "functools", "hashlib", "heapq", "inspect", "io"),
+            *("ipaddress", "itertools", "json", "math", "numbers", "operator", "pickle", "pprint"),
+            *("random", "re", "statistics", "string", "struct", "textwrap", "time", "types"),
+            *("uuid", "weakref", "zlib"),
         )
     },
     "futures": "concurrent.futures",
     "np": "numpy",
     "pd": "pandas",
+    "csgraph": "scipy.sparse.csgraph",
+    "hierarchy": "scipy.cluster.hierarchy",
+    "sparse_io": "scipy.io",
+    "sklearn_utils": "sklearn.utils",
     "vq": "scipy.cluster.vq",
     "distance": "scipy.spatial.distance",
     **{
@@ -50,11 +59,13 @@ MODULES = {
     **{
         name: f"sklearn.{name}"
         for name in (
-            *("cluster", "covariance", "cross_decomposition", "decomposition"),
-            *("discriminant_analysis", "dummy", "ensemble", "feature_selection"),
-            *("gaussian_process", "impute", "isotonic", "kernel_ridge", "linear_model", "manifold"),
-            *("metrics", "mixture", "model_selection", "naive_bayes", "neighbors"),
-            *("neural_network", "pipeline", "preprocessing", "random_projection", "svm", "tree"),
+            *("calibration", "cluster", "compose", "covariance", "cross_decomposition"),
+            *("decomposition", "discriminant_analysis", "dummy", "ensemble", "feature_extraction"),
+            *("feature_selection", "gaussian_process", "impute", "inspection", "isotonic"),
+            *("kernel_approximation", "kernel_ridge", "linear_model", "manifold", "metrics"),
+            *("mixture", "model_selection", "multiclass", "multioutput", "naive_bayes"),
+            *("neighbors", "neural_network", "pipeline", "preprocessing", "random_projection"),
+            *("semi_supervised", "svm", "tree"),
         )
     },
     "pairwise": "sklearn.metrics.pairwise",
@@ -900,7 +911,49 @@ def shift_in_place(values: Any) -> None:
         values[i] = values[i - 1]
 
 
+@numba.njit
+def masked_sum(values: Any, mask: Any) -> Any:
+    """Add up what a mask leaves."""
+    total = 0.0
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            if mask[i, j]:
+                total += values[i, j]
+    return total
+
+
+@numba.njit
+def fill_out(values: Any, out: Any) -> Any:
+    """Write into an array that was given for it."""
+    for i in range(len(values)):
+        out[i] = values[i] * 2
+    return out
+
+
+@numba.njit(parallel=False, fastmath=False)
+def pair_distances(points: Any) -> Any:
+    """Measure all distances with three loops."""
+    found = np.empty((len(points), len(points)))
+    for i in range(len(points)):
+        for j in range(len(points)):
+            total = 0.0
+            for k in range(points.shape[1]):
+                total += (points[i, k] - points[j, k]) ** 2
+            found[i, j] = total**0.5
+    return found
+
+
+@numba.njit
+def scaled_by(values: Any, factor: Any) -> Any:
+    """Multiply by a number."""
+    return values * factor
+
+
 HELPERS: Mapping[str, Any] = {
+    "masked_sum": masked_sum,
+    "fill_out": fill_out,
+    "pair_distances": pair_distances,
+    "scaled_by": scaled_by,
     "running_total": running_total,
     "blend": blend,
     "cumulate": cumulate,
@@ -917,7 +970,7 @@ def installed(library: str) -> bool:
 
 def calls() -> Iterator[tuple[str, str]]:
     """Give every call, after its heading."""
-    for library, lines in CALLS.items():
+    for library, lines in itertools.chain(CALLS.items(), MORE.items()):
         if installed(library):
             for line in lines.strip().splitlines():
                 yield library, line

@@ -22,6 +22,8 @@ _NOISE = 2e-13  # of the largest value: what other summation orders make of the 
 _DEPTH = 6
 _TEXT = (str, bytes, bool, type(None))
 
+_WAYS = ("to_numpy", "toarray", "as_integer_ratio")
+
 Leaf = Any
 Leaves = dict[str, Leaf]
 Run = Callable[[Mapping[str, Any]], Any]
@@ -53,12 +55,10 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, (list, tuple)) or hasattr(value, "typecode"):
         for place, item in enumerate(value):
             yield f"[{place}]", item
-    elif hasattr(value, "to_numpy"):
-        yield ".to_numpy()", value.to_numpy()
-    elif hasattr(value, "toarray"):
-        yield ".toarray()", value.toarray()
-    elif hasattr(value, "as_integer_ratio"):
-        yield ".as_integer_ratio()", value.as_integer_ratio()
+    elif isinstance(value, slice):
+        yield from ((f".{name}", getattr(value, name)) for name in ("start", "stop", "step"))
+    elif ways := [way for way in _WAYS if hasattr(value, way)]:
+        yield f".{ways[0]}()", getattr(value, ways[0])()
     else:
         for name, item in getattr(value, "__dict__", {}).items():
             if not name.startswith("_"):

@@ -1,10 +1,12 @@
 """Every way out of a tracked array: what is noted of it, and what answers say from then on."""
 
 import array
+import csv
 import ctypes
 import hashlib
 import io
 import json
+import logging
 import multiprocessing
 import multiprocessing.pool
 import os
@@ -12,6 +14,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -119,6 +122,11 @@ WAYS = {
     "write to a file": ("buffer", saved(lambda file, x: file.write(x))),
     "hash": ("hash", lambda x: hash(x[0, 1])),
     "sha": ("buffer", lambda x: hashlib.sha256(x).hexdigest()),
+    "hex": ("hex", lambda x: float.fromhex(x[0, 1].hex())),
+    "str of a number": ("text", lambda x: float(str(x[0, 1]))),
+    "repr of numbers": ("text", lambda x: repr([x[0, 1]])),
+    "join": ("text", lambda x: np.fromstring(" ".join(map(str, x[0])), sep=" ")),
+    "csv": ("text", lambda x: csv.writer(io.StringIO()).writerow(x[0])),
     "percent": ("float", lambda x: "%.2f" % x[0, 1]),  # noqa: UP031 (on purpose)
     "json": ("json", lambda x: json.dumps([x[0, 0]])),
     "struct": ("float", lambda x: struct.pack("d", x[0, 0])),
@@ -159,7 +167,11 @@ DECISIONS = {
     "slice": ("slice", lambda x: len(PLAIN[0]) - len(x[: x.astype(int)[0, 0]])),
     "format": ("text", lambda x: f"{x[0, 0]:.2f}"),
     "str": ("text", str),
-    "hex": ("hex", lambda x: x[0, 1].hex()),
+    "repr in a text": ("text", lambda x: f"{x[0, 0]!r} {x[0, 1]}"),
+    "print": ("text", lambda x: print(x[0, 0], file=io.StringIO())),
+    "a list that is printed": ("text", lambda x: print([x[0, 0]], file=io.StringIO())),
+    "sleep": ("sleep", lambda x: time.sleep(x[0, 0] * 0)),
+    "log": ("text", lambda x: logging.getLogger("test").error("%s", x[0, 0])),
 }
 
 
@@ -390,3 +402,20 @@ def test_memory_on_loan_is_looked_at_when_it_is_used(store):
     assert dslog.plain(z)[1] == 8
     assert store.backward("z", [(0,)], "x").count == 1
     assert not store.backward("z", [(1,)], "x").complete
+
+
+def test_a_loop_that_python_made_fast(store):
+    x = store.track(np.ones(200), "x")
+    assert len([str(value) for value in x]) == 200
+    assert [(leak.way, leak.count) for leak in store.leaks() if leak.loses] == [("text", 200)]
+
+
+@pytest.mark.parametrize("call", ["lapack.dgesv(m, x[0])", "solve(m, x[0])"])
+def test_fortran_writes_into_a_copy(store, call):
+    """f2py takes what is no ndarray for its own, once it made one of it."""
+    lapack = pytest.importorskip("scipy.linalg").lapack
+    x = store.track(A.copy(), "x")
+    names = {"lapack": lapack, "solve": lapack.dgesv, "x": x, "m": np.eye(4)[::-1] * 2}
+    eval(call, names)
+    assert values_of(x) == A.tolist()
+    assert [leak.way for leak in store.leaks()] == ["buffer"]

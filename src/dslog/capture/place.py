@@ -13,8 +13,8 @@ import sysconfig
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FrameType
-from typing import Literal
+from types import CodeType, FrameType, ModuleType
+from typing import Any, Literal
 
 Origin = Literal["dslog", "installed", "program"]
 
@@ -84,12 +84,68 @@ def is_calling(frame: FrameType, name: str) -> bool:
     return _calls(code).get(frame.f_lasti) == name or name in _handed_on(code)
 
 
+def called_in(frame: FrameType) -> Any:
+    """Return the function that a frame's own code is calling, if it is of a module or has a name.
+
+    None where that can't be told without running anything.
+    """
+    names = _paths(frame.f_code).get(frame.f_lasti)
+    if names is None:
+        return None
+    first, *rest = names
+    found: Any = frame.f_locals.get(first, frame.f_globals.get(first))
+    for name in rest:
+        found = vars(found).get(name) if isinstance(found, ModuleType) else None
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _paths(code: CodeType) -> dict[int, tuple[str, ...]]:
+    """Return the names, one of the other, by which each call finds its function.
+
+    >>> code = compile("np.linalg.norm(f(x).g(y))", "<doctest>", "eval")
+    >>> sorted(set(_paths(code).values()))
+    [('f',), ('f', 'g'), ('np', 'linalg', 'norm')]
+    """
+    loads = [each for each in dis.get_instructions(code) if _is_load(each) and each.positions]
+    found = {}
+    for at, last in _loads_called(code).items():
+        begin, end = _span(last)
+        ends = {_span(each)[1]: each.argval for each in loads if _span(each)[0] == begin}
+        found[at] = tuple(ends[one] for one in sorted(ends) if one <= end)
+    return found
+
+
+def _span(each: dis.Instruction) -> tuple[tuple[int, int], tuple[int, int]]:
+    line, last_line, column, last_column = each.positions or (0, 0, 0, 0)
+    return (line or 0, column or 0), (last_line or 0, last_column or 0)
+
+
+def is_shown() -> bool:
+    """Whether a text that is being made is to be looked at: it is printed, logged or formatted.
+
+    Not if a program asks for the text itself, or gives numbers to what writes them as they are.
+    """
+    frame = caller()
+    if frame is None or origin_of(frame.f_code) != "program":
+        return True
+    name = _calls(frame.f_code).get(frame.f_lasti)
+    if name is None:
+        return True  # an f-string, or the operator %
+    return name in _SHOWING
+
+
+_SHOWING = frozenset({"print", "format", "display", "pprint", "warn"}) | frozenset(
+    {"debug", "info", "warning", "error", "exception", "critical", "log"}
+)
+
+
 @lru_cache(maxsize=4096)
 def _calls(code: CodeType) -> dict[int, str]:
     """Return what is called by each instruction that calls something with a name.
 
     >>> code = compile("np.linalg.norm(x) + f(y)", "<doctest>", "eval")
-    >>> list(_calls(code).values())
+    >>> list(dict.fromkeys(_calls(code).values()))
     ['norm', 'f']
     """
     return {at: load.argval for at, load in _loads_called(code).items()}
@@ -113,11 +169,14 @@ def _handed_on(code: CodeType) -> frozenset[str]:
 
 
 def _loads_called(code: CodeType) -> dict[int, dis.Instruction]:
-    """Return what loads the function for each call: both begin at the same place in the text."""
+    """Return what loads the function for each call: both begin at the same place in the text.
+
+    Python 3.11 calls functions of C that it has come to know one instruction before.
+    """
     instructions = list(dis.get_instructions(code))
     found = {}
     for call in instructions:
-        if not call.opname.startswith("CALL") or not call.positions:
+        if not call.opname.startswith(("CALL", "PRECALL")) or not call.positions:
             continue
         line, last_line, column, last_column = call.positions
         best = (0, 0)

@@ -223,6 +223,20 @@ def test_copies_are_tracked_too(store, x, y):
     assert back(store, scaler.transform(X)).exact
 
 
+def test_what_is_read_of_a_tree_has_no_lineage(store, x, y):
+    model = tree.DecisionTreeRegressor(random_state=0).fit(x, y)
+    alone = tree.DecisionTreeRegressor(random_state=0).fit(X, Y)
+    model.predict(x)
+    assert not any(leak.loses for leak in store.leaks())
+    assert model.tree_.threshold.tolist() == alone.tree_.threshold.tolist()
+    assert "DecisionTreeRegressor.tree_" in {leak.way for leak in store.leaks() if leak.loses}
+    assert not hasattr(tree.DecisionTreeRegressor(), "tree_")
+    forest = ensemble.RandomForestRegressor(2, random_state=0).fit(x, y)
+    del forest.estimators_[0].tree_
+    with pytest.raises(AttributeError, match="tree_"):
+        forest.estimators_[0].tree_  # noqa: B018 (reading is what is tested)
+
+
 def test_pickles_hold_values(x, y):
     scaler = preprocessing.StandardScaler().fit(x)
     other = pickle.loads(pickle.dumps(scaler))

@@ -243,6 +243,35 @@ def test_libraries_are_followed_where_they_are_reached_by_a_link(tmp_path):
     assert exact == "True"
 
 
+@pytest.mark.parametrize("result", [True, "a text", [1.0, False]])
+def test_truths_and_texts_are_noted(store, result):
+    x = store.track(image(3), "x")
+
+    def looks(values):
+        values.tobytes()
+        return result
+
+    assert foreign(looks)(x) == result
+    assert {leak.loses for leak in store.leaks()} == {False}
+
+
+def test_slices_hold_values(store):
+    x = store.track(np.eye(4, dtype=int), "x")
+    ((rows, _),) = foreign(ndimage.find_objects)(x)
+    assert type(rows) is slice
+    assert (rows.start, rows.stop) == (0, 4)
+    cells = store.backward((image(4) * rows.stop).name, [(0,)], to="x")
+    assert cells.count == 16
+    assert not cells.exact
+
+
+@pytest.mark.filterwarnings("ignore::dslog.capture.leaks.LeakWarning")
+def test_bytes_are_values(store):
+    x = store.track(image(3), "x")
+    assert foreign(lambda values: np.asarray(values).tobytes())(x) == image(3).tobytes()
+    assert any(leak.loses for leak in store.leaks())
+
+
 def test_positions_are_not_believed_where_values_say_otherwise(store):
     def shuffles(x):
         return x[::-1] if x.dtype == np.int64 else x[[1, 0, *range(2, len(x))]]

@@ -176,8 +176,8 @@ def test_scalars_stay_tracked_and_act_as_scalars(store, x):
     assert total.shape == ()
     assert total == 66.0
     assert f"{total:.2f}" == "66.00"
-    assert repr(total) == "np.float64(66.0)"
-    assert str(total) == "66.0"
+    assert f"{total!r}" == "np.float64(66.0)"
+    assert f"{total}" == "66.0"
     with pytest.warns(dslog.LeakWarning, match="hash"):
         assert hash(total) == hash(66.0)
     assert total.is_integer()

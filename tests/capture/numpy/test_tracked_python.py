@@ -1,12 +1,14 @@
 """What programs do with arrays besides arithmetic: views of numbers, iterators, tables, forks."""
 
 import copy
+import fractions
 import gc
 import multiprocessing
 import warnings
 
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 from tracked_shadow import cell, cells
 
@@ -190,6 +192,51 @@ def test_records_and_objects(store, x):
     assert (ragged[1] * 2).tolist() == [10, 12]
     assert "item" in {leak.way for leak in store.leaks()}
     assert not store.backward((x + ragged[0]).name, [(0, 0)], "A").complete
+
+
+def test_lists_of_records(store, x):
+    table = np.array(list(map(tuple, x[:, :2])), dtype=[("a", int), ("b", float)])
+    assert dslog.plain(table).tolist() == [(1, 2.0), (5, 6.0), (9, 10.0)]
+    assert cell(store, table["b"] * 2, (1,), "A") == [(1, 0), (1, 1)]
+    nested = np.array([[(x[0, 0], 1.0)], [(2, 3.0)]], dtype=table.dtype)
+    assert nested.shape == (2, 1)
+    assert cell(store, nested, (0, 0), "A") == [(0, 0)]
+    assert cell(store, nested, (1, 0), "A") == []
+
+
+# numbers with objects of others
+
+
+class _Scaled:
+    """Something that numbers can be multiplied with, from its right."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __rmul__(self, other):
+        return _Scaled(self.value * other)
+
+    def __radd__(self, other):
+        return f"{type(other).__name__} added"
+
+
+def test_numbers_on_the_left_of_objects(store, x):
+    polynomial = x[0, 1] * np.polynomial.Polynomial([1.0, 2.0])
+    assert dslog.plain(polynomial.coef).tolist() == [2, 4]
+    assert cell(store, polynomial.coef, (1,), "A") == [(0, 1)]
+    for number in (x[0, 1], x[0, 1].as_python()):
+        assert cell(store, np.array([(number * _Scaled(3.0)).value]), (0,), "A") == [(0, 1)]
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x[0, 1] - _Scaled(3.0)
+    half = x[0, 1] * fractions.Fraction(1, 2)
+    assert type(dslog.plain(half)) is type(A[0, 1] * fractions.Fraction(1, 2))
+    assert cell(store, np.array([half]), (0,), "A") == [(0, 1)]
+
+
+def test_what_an_object_makes_of_a_number_may_have_no_lineage(store, x):
+    frame = x[0, 1] * pd.Series([1.0, 2.0])
+    assert frame.tolist() == [2, 4]
+    assert "mul" in {leak.way for leak in store.leaks() if leak.loses}
 
 
 # draws in place

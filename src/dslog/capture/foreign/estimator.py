@@ -28,11 +28,13 @@ from typing import Any
 import numpy as np
 
 from dslog.capture.foreign.estimator_rule import MethodCall, Reads, method_call, spec_of
+from dslog.capture.foreign.hidden_attribute import guard, unguard
 from dslog.capture.numpy.array import TrackedArray, plain_values
 from dslog.capture.numpy.call import signature_of
 from dslog.capture.numpy.dispatch import execute
 from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, node_of, own_node
 from dslog.capture.numpy.scalar import make
+from dslog.capture.numpy.way_out import leak
 from dslog.types import Array
 
 FITS = frozenset({"fit", "partial_fit", "fit_transform", "fit_predict"})
@@ -52,6 +54,7 @@ _RULES = ("transformers", "predictors")
 _STATE = "_dslog_state"
 _INSIDE: ContextVar[bool] = ContextVar("_INSIDE", default=False)
 Function = Callable[..., Any]
+Undo = Callable[[], None]
 
 
 @contextmanager
@@ -199,8 +202,25 @@ def revealed(name: str, value: Any, visit: Visit, memo: dict[int, Any]) -> Any:
             for key, part in vars(value).items()
         }
         vars(made).update(fitted | {_STATE: visit("state", None)})
+        _guard_hidden(made)
     memo[id(value)] = made, value  # with the value, so that no other gets its id
     return made
+
+
+_KNOWN = (list, tuple, dict, str, bytes, int, float, type(None), type, FunctionType)
+
+
+def _guard_hidden(estimator: Any) -> None:
+    """Take note when the program reads what a fit made that is no array."""
+    for name, value in vars(estimator).items():
+        known = isinstance(value, (*_KNOWN, np.ndarray, np.generic)) or _is_ours(value)
+        if _is_fitted(name) and not known and not _is_estimator(value):
+            guard(type(estimator), name, _read)
+
+
+def _read(estimator: Any, name: str) -> None:
+    if not _INSIDE.get():
+        leak(f"{type(estimator).__name__}.{name}", vars(estimator).get(_STATE))
 
 
 def _is_nested(array: Array) -> bool:
@@ -543,6 +563,7 @@ def _show(
         vars(estimator)[title] = revealed(title, value, place, memo)
     if state is not None:
         vars(estimator)[_STATE] = state
+        _guard_hidden(estimator)
 
 
 def _fit_result(
@@ -579,7 +600,6 @@ def _attribute(getter: Function, name: str) -> Function:
     return get
 
 
-Undo = Callable[[], None]
 _PATCHES: dict[tuple[type, str], tuple[list[int], Undo]] = {}
 
 
@@ -625,16 +645,19 @@ def watch_class(cls: type) -> Undo:
             _PATCHES[key][0][0] += 1
             mine.append(key)
 
-    def end() -> None:
-        while mine:
-            key = mine.pop()
-            count, undo = _PATCHES[key]
-            count[0] -= 1
-            if not count[0]:
-                del _PATCHES[key]
-                undo()
+    return functools.partial(_unpatch, mine)
 
-    return end
+
+def _unpatch(mine: list[tuple[type, str]]) -> None:
+    while mine:
+        key = mine.pop()
+        count, undo = _PATCHES[key]
+        count[0] -= 1
+        if not count[0]:
+            del _PATCHES[key]
+            undo()
+    if not _PATCHES:
+        unguard()
 
 
 def watch_estimators(module: ModuleType) -> Undo:

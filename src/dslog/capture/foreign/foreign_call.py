@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from dslog.algebra.product import all_to_all
+from dslog.capture.foreign.recipe import is_watched, keep_recipe
 from dslog.capture.numpy.array import TrackedArray
 from dslog.capture.numpy.call import Call, Inputs, Lineages, describe, short_name
 from dslog.capture.numpy.dispatch import track_results
@@ -164,6 +165,8 @@ class _ForeignCall:
         """Return a result with its arrays and numbers tracked, and what was written too."""
         changed = self._changed()
         leaves, _ = leaves_of(result)
+        if _tells(result):
+            leak(short_name(self.name), *self.inputs.arrays, loses=False)
         outputs = [leaf.copy() if id(leaf) in changed else np.asarray(leaf) for leaf in leaves]
         scalars = [not isinstance(leaf, np.ndarray) for leaf in leaves]
         self.inputs.nodes = [*self.inputs.nodes, *sources]
@@ -225,7 +228,8 @@ class _ForeignCall:
         try:
             with following(), seen_leaving() as left:
                 result = self.function(*self.args, **self.kwargs)
-            followed = not any(leaving.loses for leaving in left)
+            lost = any(leaving.loses for leaving in left)
+            followed = not lost and not is_watched(type(result))  # which has plain values in it
         except Exception:  # noqa: BLE001, S110 (on plain values it may do better, or fail as it should)
             pass
         finally:
@@ -244,6 +248,8 @@ class _ForeignCall:
             return otherwise()
         result = self.run()
         leaves, opaque = leaves_of(result)
+        if opaque and keep_recipe(result, self.function, self.args, self.kwargs):
+            return result
         if opaque:
             leak(short_name(self.name), *self.inputs.arrays)
         outputs = [np.asarray(leaf) for leaf in leaves]
@@ -290,7 +296,7 @@ def _arrays_in(values: Sequence[Any]) -> Iterator[Any]:
 # what a function gives
 
 
-_HARMLESS = (bool, str, bytes, type(None), type, np.dtype, np.ufunc, slice)
+_HARMLESS = (bool, str, type(None), type, np.dtype, np.ufunc)
 
 
 def _rebuilt(value: Any, visit: Callable[[Any], Any]) -> Any:
@@ -300,8 +306,10 @@ def _rebuilt(value: Any, visit: Callable[[Any], Any]) -> Any:
         return visit(value)
     if isinstance(value, (Tracked, TrackedScalar)):
         return visit(value)
-    if kind in (list, tuple):
-        return kind([_rebuilt(item, visit) for item in value])
+    if kind in (list, tuple, slice):
+        parts = (value.start, value.stop, value.step) if kind is slice else value
+        made = [_rebuilt(item, visit) for item in parts]
+        return slice(*made) if kind is slice else kind(made)
     if isinstance(value, tuple):
         made = tuple.__new__(kind, [_rebuilt(item, visit) for item in value])
         same = dict(zip(map(id, value), made, strict=True))
@@ -332,6 +340,13 @@ def leaves_of(result: Any) -> tuple[list[Any], bool]:
 
     _rebuilt(result, visit)
     return leaves, opaque
+
+
+def _tells(result: Any) -> bool:
+    """Whether a result has truths or texts in it, which are looked at and have no lineage."""
+    found: list[Any] = []
+    _rebuilt(result, found.append)
+    return any(isinstance(value, (bool, str)) for value in found)
 
 
 def _with_leaves(result: Any, values: Iterator[Any]) -> Any:

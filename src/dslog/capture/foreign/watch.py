@@ -21,6 +21,7 @@ from typing import Any, Self
 
 from dslog.capture.foreign.estimator import watch_estimators
 from dslog.capture.foreign.foreign_call import call_foreign
+from dslog.capture.foreign.recipe import watch_objects
 from dslog.capture.numpy.memory import first_tracked
 from dslog.capture.numpy.stand_in import Anywhere
 from dslog.capture.place import origin_of
@@ -28,8 +29,9 @@ from dslog.errors import CaptureError, did_you_mean
 
 LIBRARIES = {
     "scipy": [
-        *("cluster.vq", "fft", "integrate", "interpolate", "linalg", "ndimage", "signal"),
-        *("spatial.distance", "stats"),
+        *("cluster.hierarchy", "cluster.vq", "fft", "integrate", "interpolate", "linalg"),
+        *("ndimage", "optimize", "signal", "sparse.csgraph", "sparse.linalg", "spatial"),
+        *("spatial.distance", "special", "stats"),
     ],
     "skimage": [
         *("color", "exposure", "feature", "filters", "filters.rank", "graph", "measure", "metrics"),
@@ -95,6 +97,7 @@ class WatchedLibraries:
         self._seen.add(module.__name__)
         if module.__name__.partition(".")[0] == "sklearn":
             self._undo.append(watch_estimators(module))
+        self._undo.append(watch_objects(module))
         replaced: dict[int, tuple[Any, Any]] = {}
         public = _public(module)
         for name in public:

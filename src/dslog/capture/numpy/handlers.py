@@ -241,6 +241,8 @@ def _as_array(func: Callable[..., Any]) -> Handler:
         given = _PLACES[func.__name__]
         kwargs = {**dict(zip(given, args, strict=False)), **kwargs}
         values = kwargs.pop(given[0])
+        if isinstance(values, list) and np.dtype(kwargs.get("dtype")).names is not None:
+            return _records(kind, func, values, kwargs)
         if isinstance(values, (list, tuple)) and _cells_in(values, []) is not None:
             values = gather(values, kind, dtype=kwargs.get("dtype"))
         if isinstance(values, TrackedScalar):
@@ -250,6 +252,21 @@ def _as_array(func: Callable[..., Any]) -> Handler:
         return execute(kind, "numpy.array", as_array, (values,), kwargs, run=func)
 
     return handle
+
+
+def _records(
+    kind: type[Tracked], func: Callable[..., Any], rows: list[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Return an array of records, each from the values of its tuple; lists are axes."""
+    result = func(plain_in(rows), **kwargs)
+    made = wrap_latent(kind, result, Latent(result, func.__name__))
+    for place in np.ndindex(result.shape):
+        record = rows
+        for axis in place:
+            record = record[axis]
+        if first_tracked((record,)) is not None:
+            made[place] = record
+    return made
 
 
 def saved(func: Callable[..., Any]) -> Handler:

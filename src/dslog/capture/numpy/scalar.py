@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 import operator
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -29,6 +30,7 @@ from dslog.capture.numpy.memory import (
     wrap_root,
 )
 from dslog.capture.numpy.way_out import decide, leak, take
+from dslog.capture.place import is_shown
 from dslog.capture.recorder import Step, StoreRecorder, Use
 
 _PLAIN = frozenset(
@@ -39,6 +41,7 @@ _TELLS = frozenset(
     {"dtype", "shape", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "device"}
 )  # of what a number is, not which
 _INTERFACES = frozenset({"__array_interface__", "__array_struct__"})
+_AS_ARRAY = ("__array__", "__array_ufunc__", "__array_priority__", "__len__", *_INTERFACES)
 CLASSES: dict[type, type[Scalar]] = {}
 _TRACKED: set[type] = set()
 
@@ -145,8 +148,10 @@ def _with_others(
     ):
         array = scalar.as_array()
         return function(other, array) if swap else function(array, other)
-    if not swap and getattr(type(other), "__array_ufunc__", 0) is None:
-        return NotImplemented  # what it makes of numbers is its own business
+    if not isinstance(other, (TrackedScalar, numbers.Number, str, bytes)) and not swap:
+        given = _deferred(scalar, name, other)
+        if given is not None:
+            return given
     plain, source = _plain(other), scalar.source
     if isinstance(other, TrackedScalar):
         source = both(source, other.source)
@@ -155,6 +160,21 @@ def _with_others(
     if made is result and not isinstance(result, (bool, str, type(NotImplemented))):
         leak(name, scalar, other)
     return made
+
+
+def _deferred(scalar: Scalar, name: str, other: Any) -> Any:
+    """Let an object compute with a number on its left, as Python or numpy would let it.
+
+    None if numpy makes an array of it instead. A number of numpy's comes as Python's own.
+    """
+    kind = type(other)
+    if not isinstance(scalar.plain, np.generic) or getattr(kind, "__array_ufunc__", 0) is None:
+        return NotImplemented
+    method = getattr(kind, f"__r{name}__", None)
+    if method is None or any(hasattr(kind, each) for each in _AS_ARRAY):
+        return None
+    result = method(other, scalar.as_python())
+    return None if result is NotImplemented else result
 
 
 def _is_tracked(value: Any) -> bool:
@@ -229,7 +249,7 @@ class Scalar(TrackedScalar):
         source = united((self.source, *(other.source for other in others)))
         made = make(result, source, self.home, way)
         if made is result and result is not None and not isinstance(result, type):
-            leak(way, self, *others, loses=not isinstance(result, str))
+            leak(way, self, *others)
         return made
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -319,10 +339,15 @@ class Scalar(TrackedScalar):
     # to look at
 
     def __repr__(self) -> str:
-        return repr(decide(self, "text"))
+        return repr(self._written())
 
     def __str__(self) -> str:
-        return str(decide(self, "text"))
+        return str(self._written())
+
+    def _written(self) -> Any:
+        """Return the number to be written: all of its digits go where a text can be read again."""
+        leak("text", self, loses=not is_shown())
+        return self.plain
 
     def __format__(self, spec: str) -> str:
         return format(decide(self, "text"), spec)

@@ -17,6 +17,7 @@ import pkgutil
 import statistics
 import sys
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
@@ -186,6 +187,12 @@ def _number(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     return original(*args, **kwargs)
 
 
+def _waited(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``time.sleep(t)`` takes a number of Python's own, and gives nothing."""
+    plain = [decide(arg, "sleep") if isinstance(arg, TrackedScalar) else arg for arg in args]
+    return original(*plain, **kwargs)
+
+
 def _numbers(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """A function of lists of numbers."""
     lists = tuple([list(arg) if isinstance(arg, Iterable) else arg for arg in args])
@@ -346,6 +353,7 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
         found.append((np.rec, name, Anywhere(getattr(np.rec, name), make_records)))
     return [
         *found,
+        (time, "sleep", Anywhere(time.sleep, _waited)),
         (np, "nditer", Anywhere(np.nditer, iterate)),
         (np, "ndenumerate", Enumerated),
         (np, "vectorize", Vectorized),

@@ -19,6 +19,7 @@ from dslog.capture.numpy.memory import (
     plain_of,
     tracked_in,
 )
+from dslog.capture.place import called_in, caller
 from dslog.capture.recorder import RECORDERS, Node, StoreRecorder
 from dslog.types import Array
 
@@ -73,7 +74,15 @@ def lend(array: Tracked, way: str) -> Array:
     """Return the memory of an array to somebody who goes on without lineage, and may write."""
     leak(way, array)
     memory, plain = memory_of(array), plain_of(array)
+    if _called_by_f2py():
+        return plain.copy("K")
     return plain if memory is None else memory.lend(plain)
+
+
+def _called_by_f2py() -> bool:
+    """Whether values go to code that f2py made: it writes into what it made of no ``ndarray``."""
+    frame = caller()
+    return frame is not None and type(called_in(frame)).__name__ == "fortran"
 
 
 def decide(value: Tracked | TrackedScalar, way: str = "bool") -> Any:

@@ -36,7 +36,7 @@ def interpolate(call: Call, data: Array, out: Array) -> Lineage:
             raise UnknownCallError
         return matched(out.shape, data.shape, {k: k for k in range(out.ndim)})
     if data is not option(call, name):  # nodes, whose distances make the weights
-        return all_to_all(out.shape, data.shape, exact=False)
+        return all_to_all(out.shape, data.shape, exact=lines)
     known = option(call, "method") in (None, "linear", "nearest") and not option(call, "der")
     if not known or (lines and data.ndim > 1) or data.size * out.size > MOST_WORK:
         return perhaps_everything(call, data, out)

@@ -85,7 +85,10 @@ def forge(tmp_path, change):
             rows, exact = lineage.num_rows, lineage.exact
         except Exception:  # noqa: BLE001 (what a forger would say of it)
             pass
-        sql = "UPDATE bodies SET header = ?, checksum = ?, num_rows = ?, exact = ?"
+        sql = (
+            "UPDATE bodies SET header = ?1, checksum = ?2, num_rows = ?3, exact = ?4, "
+            "nbytes = length(CAST(?1 AS BLOB))"
+        )
         values = text, zlib.crc32(text.encode()), min(rows, HUGE), int(bool(exact))
         change(path, sql, *values, sealed="bodies")
         found = []

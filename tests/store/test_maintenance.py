@@ -25,7 +25,8 @@ def rewrite(change):
             sums = [value for (value,) in db.execute("SELECT checksum FROM files")]
         db.close()
         checksum = zlib.crc32(b"\0".join([header.encode(), *sums]))
-        sql = "UPDATE bodies SET header = ?, checksum = ?"
+        size = "length(CAST(?1 AS BLOB)) + (SELECT coalesce(sum(nbytes), 0) FROM files)"
+        sql = f"UPDATE bodies SET header = ?1, checksum = ?2, nbytes = {size}"
         change(directory, sql, header, checksum, sealed="bodies")
 
     return run

@@ -7,7 +7,6 @@ leads from it anywhere says that it may be incomplete.
 
 import os
 import sqlite3
-import zlib
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -144,7 +143,7 @@ class Salvage:
             files = [row for key, row in sorted(self.rows["files"].items()) if key[0] == number]
             records = tuple(FileRecord(*row[1:]) for row in files)
             body = Body(self.rows["headers"][number][1], rows, bool(exact), records)
-            if zlib.crc32(body.content) != checksum:
+            if body.checksum != checksum:
                 raise StoreError("its checksum differs")
             for piece in StoredLineage(number, body, self.directory / FILES).pieces():
                 for pair in pairs:

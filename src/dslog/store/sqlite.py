@@ -39,15 +39,13 @@ from dslog.types import Shape
 T = TypeVar("T")
 _SEALING = 4  # the format that seals came with
 
-_OPERATION = [f"p.{column}" for column in SEALED["operations"].split(", ")]
 _LINEAGES = f"""
     SELECT l.{SEALED["lineages"].replace(", ", ", l.")}, l.seal,
            b.{SEALED["bodies"].replace(", ", ", b.")}, b.seal,
-           {", ".join(_OPERATION)}, p.seal,
-           EXISTS (SELECT 1 FROM files f WHERE f.body = b.id)
+           p.{SEALED["operations"].replace(", ", ", p.")}, p.seal, 0, 0
     FROM lineages l LEFT JOIN bodies b ON b.id = l.body LEFT JOIN operations p ON p.id = l.operation
 """
-
+_FILED = "EXISTS (SELECT 1 FROM files WHERE body = b.id), b.nbytes > length(CAST(header AS BLOB))"
 _SIGNATURES = f"SELECT {SEALED['signatures']}, seal FROM signatures"
 
 
@@ -95,13 +93,20 @@ class SqliteCatalog(Connection):
         """Arrays that have these names, by number."""
         return self._arrays("WHERE name IN (SELECT value FROM json_each(?))", compact(names))
 
+    def _known(self, names: Sequence[str]) -> dict[int, tuple[str, str, int, int]]:
+        """The same, of arrays that must be there."""
+        found = self.named(names)
+        if len(found) != len(set(names)):
+            raise self._damaged(f"some of the arrays {', '.join(names[:3])} are missing")
+        return found
+
     def _numbered(self, numbers: Iterable[int]) -> dict[int, str]:
         """The names of arrays with these numbers, in order; each must be there."""
-        wanted = sorted(set(numbers))
+        wanted = list(set(numbers))
         found = self._arrays("WHERE id IN (SELECT value FROM json_each(?))", compact(wanted))
         if len(found) != len(wanted):
             raise self._damaged("arrays that lineage names are missing")
-        return {number: found[number][0] for number in wanted}
+        return {number: found[number][0] for number in sorted(wanted)}
 
     def _unsealed(self, row: Sequence[Any], table: str) -> Sequence[Any]:
         return unsealed(row, table, self.label)
@@ -116,6 +121,8 @@ class SqliteCatalog(Connection):
             raise self._damaged(f"the body or the operation of lineage row {row[0]} is missing")
         _, num_rows, nbytes, exact, _ = self._unsealed(row[7:13], "bodies")
         predicted = op is not None and self._unsealed(row[13:23], "operations")[6]
+        if row[23] != row[24]:
+            raise self._damaged(f"files of lineage number {body} are missing")
         labels = map(bool, (exact, predicted, row[23], influence))
         return _Lineage(out, in_, op, body, num_rows, nbytes, *labels)
 
@@ -198,8 +205,7 @@ class SqliteCatalog(Connection):
     def made_by(self, names: Sequence[str]) -> tuple[list[Operation], list[LineageInfo]]:
         """Return the operations that gave any of these arrays, and their lineage without one."""
         with self.snapshot():
-            arrays = self.named(names)
-            numbers = compact(list(arrays))
+            numbers = compact(list(self._known(names)))
             inside = "IN (SELECT value FROM json_each(?))"
             made = (
                 f"SELECT operation FROM operation_arrays WHERE array {inside} AND role = {OUTPUT}"
@@ -215,6 +221,7 @@ class SqliteCatalog(Connection):
 
     def _reached(self, name: str, side: str, other: str, count: str) -> list[str]:
         """An array, and all on the other side of its lineages, and of theirs, which are counted."""
+        self._known([name])
         met = (
             f"WITH RECURSIVE met(id) AS (SELECT id FROM arrays WHERE name = ? "
             f"UNION SELECT l.{other} FROM met JOIN lineages l ON l.{side} = met.id)"
@@ -266,7 +273,8 @@ class SqliteCatalog(Connection):
 
     def _infos(self, where: str, *values: object) -> list[LineageInfo]:
         """Lineages, all or some, in order."""
-        rows = self.rows(f"{_LINEAGES} {where} ORDER BY l.id", *values)
+        sql = _LINEAGES.replace("0, 0", _FILED)
+        rows = self.rows(f"{sql} {where} ORDER BY l.id", *values)
         found = [self._lineage(row) for row in rows]
         names = self._numbered(number for one in found for number in (one.out, one.in_))
         return [
@@ -293,10 +301,7 @@ class SqliteCatalog(Connection):
     def _neighbours(self, name: str, side: str, other: str, *, influence: bool) -> list[str]:
         """The arrays on the other side of lineages that have an array on one side."""
         with self.snapshot():
-            here = self.named([name])
-            if not here:
-                return []
-            ((number, (_, _, made, used)),) = here.items()
+            ((number, (_, _, made, used)),) = self._known([name]).items()
             rows = self.rows(
                 f"SELECT {SEALED['lineages']}, seal FROM lineages WHERE {side} = ?", number
             )
@@ -358,9 +363,9 @@ class SqliteCatalog(Connection):
             return []
         with self.snapshot():
             lost = [(leak, mark) for leak, mark in self._leaks() if leak.loses]
-            ends = {name: number for number, (name, *_) in self.named([source, target]).items()}
-            if not lost or len(ends) < 2:
+            if not lost:
                 return []
+            ends = self.array_numbers([source, target])
             inside = set(self._reached(source, "input", "output", "used"))
         return [leak for leak, mark in lost if leak.array in inside and mark < ends[target]]
 
@@ -370,7 +375,7 @@ class SqliteCatalog(Connection):
 
     def array_numbers(self, names: Sequence[str]) -> dict[str, int]:
         """Return the numbers of arrays."""
-        return {name: number for number, (name, *_) in self.named(names).items()}
+        return {name: number for number, (name, *_) in self._known(names).items()}
 
     def last_number(self) -> int:
         """Return the number of the array that was defined last, 0 when there is none."""

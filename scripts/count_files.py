@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 import dslog  # noqa: E402
 
 ROOT = Path(dslog.__file__).parent
-MOST = {"np.sort(x)": 20, "x + 1": 12, "store.lineage": 18, "store.prov_query": 22}
+MOST = {"np.sort(x)": 20, "x + 1": 12, "store.lineage": 16, "store.prov_query": 18}
 CELLS = 40
 RELATION = np.array([(b, a) for b in range(CELLS) for a in range(max(0, b - 1), min(CELLS, b + 2))])
 

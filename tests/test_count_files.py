@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 SCRIPT = Path(__file__).parent.parent / "scripts" / "count_files.py"
-MOST = {"np.sort(x)": 20, "x + 1": 12, "store.lineage": 18, "store.prov_query": 22}
+MOST = {"np.sort(x)": 20, "x + 1": 12, "store.lineage": 16, "store.prov_query": 18}
 
 
 def run(*options):

@@ -64,7 +64,6 @@ ALLOWED_LONE = {
     "capture/read_capture.py": "all ways to give lineage by hand, read at one place",
     "capture/spark/group_steps.py": "one family of methods of a tracked frame",
     "capture/spark/row_steps.py": "one family of methods of a tracked frame",
-    "store/transaction.py": "what is written at once, apart from what is read",
     "capture/spark/plan_table.py": "makes tables of plans, apart from the frame that a user holds",
     "capture/spark/tracked_frame.py": "the frame that a user holds; Spark is imported with it",
     "cells/dataframe.py": "imports Spark, which a cell set must not",
@@ -85,9 +84,7 @@ ALLOWED_LONE = {
     "spark/spread_cells.py": "cells that stay on executors, behind the interface of cells here",
     "sql/pairs.py": "pairs within a window; knows nothing of Spark",
     "sql/datasource.py": "imports Spark's data sources, which a session must not",
-    "store/connection.py": "transactions, threads, forks; knows no table",
     "store/schema.py": "the tables of a catalog, apart from its statements",
-    "store/transaction.py": "what a catalog writes, apart from what it reads",
 }
 
 Tree = Mapping[str, ast.Module]  # the modules by path below src/dslog, parsed

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dslog
+from dslog.store.connection import SEALED, seal
 from dslog.store.files import CATALOG
-from dslog.store.seal import SEALED, seal
 
 
 @pytest.fixture

@@ -19,6 +19,11 @@ Between the two, columns that take at most a few KB stay in the header as packed
 no file to write or to open, and less than half of what rows would take.
 
 Blobs as Parquet files.
+
+A store may come from a stranger. Kernels check no bounds, so nothing reaches them unchecked: here
+the form of a header, axes and sizes; in ``column_code`` that columns are as long as they say; and
+in ``Table.is_inside``, asked of every table that is read, references, cells and folds. What is
+wrong is a ValueError.
 """
 
 from __future__ import annotations
@@ -33,12 +38,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dslog.lineage.column_code import Spec, decode_column, decode_text, encode_column, encode_text
+from dslog.lineage.column_code import (
+    Spec,
+    decode_column,
+    decode_text,
+    encode_column,
+    encode_text,
+)
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.kernels import all_cells, gapless, is_constant
 from dslog.lineage.lineage_cost import LineageCost
 from dslog.lineage.table import Fold, Interval, Row, Table, attribute_names, same
 from dslog.types import I64, Json, Shape
+
+MOST_TEXT = 1 << 28  # characters of a header
+MOST_ROWS = 1 << 34  # of one table
+MOST_PLAIN_ROWS = 1 << 20  # of one table that says the same of every row
+MOST_LEVELS = 16  # of folds
+MOST_CELLS = (1 << 63) - 1
 
 _EVERY_ROW = 1 << 32
 Blobs = Sequence[pa.Table] | Mapping[int, pa.Table]
@@ -303,3 +320,65 @@ def read_blob(where: str | PathLike[str] | IO[bytes]) -> pa.Table:
     """Read a blob."""
     # a dataset, which read_table would make, costs more than a small file
     return pq.ParquetFile(where).read(use_threads=False)
+
+
+def admit(header: Json) -> None:
+    """Raise a ValueError unless a header, parsed, has the form of one."""
+    shapes = _shape(header["b"]), _shape(header["a"])
+    _require(isinstance(header.get("exact", True), bool), "exact")
+    absolute, relative = shapes[::-1] if header.get("forward") else shapes
+    for term in _list(header["t"]):
+        for item in _list(term):
+            _factor(item, absolute, relative)
+        for letter, shape in (("b", absolute), ("a", relative)):
+            axes = [axis for item in term for axis in item.get(letter, range(len(shape)))]
+            _require(sorted(axes) == list(range(len(shape))), "the axes of a product")
+
+
+def _factor(item: Json, absolute: Shape, relative: Shape) -> None:
+    outs = _axes(item.get("b", range(len(absolute))), absolute)
+    ins = _axes(item.get("a", range(len(relative))), relative)
+    _require(item.get("flat", "") in ("", "b", "a", "ba"), "flat")
+    l, m = (1 if s in item.get("flat", "") else len(axes) for s, axes in (("b", outs), ("a", ins)))
+    if "r" in item:
+        for row in _list(item["r"]):
+            _require(len(row[0]) == l and len(row[1]) == m, "the length of a row")
+            _require(len(row) < 3 or len(row[2]) <= MOST_LEVELS, "the folds of a row")
+        return
+    n, levels = item["n"], item.get("k", 0)
+    _require(_is_count(n, MOST_ROWS) and _is_count(levels, MOST_LEVELS), "the size of a table")
+    varying = item.get("p") or item.get("w")
+    _require(bool(varying) or n <= MOST_PLAIN_ROWS, "the number of rows")
+    for name, value in item["c"].items():
+        _require(name == "cells" or type(value) is int, "a constant")
+    cells = item["c"].get("cells")
+    if cells == "all":
+        sizes = [absolute[axis] for axis in outs]
+        _require(n == prod(sizes) and not levels, "the cells")
+    _require(cells in (None, "all") or (cells == "next" and l == 1 and not levels), "the cells")
+
+
+def _axes(axes: Sequence[Json], shape: Shape) -> list[int]:
+    _require(all(_is_count(axis, len(shape) - 1) for axis in axes), "an axis")
+    return list(axes)
+
+
+def _shape(value: Json) -> Shape:
+    shape = _list(value)
+    _require(all(_is_count(size, MOST_CELLS) for size in shape), "a shape")
+    _require(prod(size or 1 for size in shape) <= MOST_CELLS, "the number of cells")
+    return tuple(shape)
+
+
+def _list(value: Json) -> list[Json]:
+    _require(isinstance(value, list), "a list")
+    return value  # type: ignore[no-any-return]
+
+
+def _is_count(value: Json, most: int) -> bool:
+    return type(value) is int and 0 <= value <= most
+
+
+def _require(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(f"{what} can't be right")

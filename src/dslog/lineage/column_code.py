@@ -19,9 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
-from dslog.lineage.admission import check_spec
 from dslog.lineage.lineage_cost import LineageCost
-from dslog.types import I64, U8
+from dslog.types import I64, U8, Json
 
 U64 = npt.NDArray[np.uint64]
 Spec = list[Any]  # [kind, width, base] and, for differences, the first value
@@ -228,3 +227,17 @@ def _unpack_words(words: U64, base: int, bits: int, values: I64) -> None:
             value |= words[word + 1] << np.uint64(64 - shift)
         values[k] = np.int64(value & mask) + base
         at += bits
+
+
+def check_spec(spec: Json, most: int) -> None:
+    """Raise a ValueError unless a column's code makes sense; ``most`` units to a value."""
+    kind, width, *numbers = spec
+    texts = numbers[2 if str(kind).startswith("d") else 1 :]
+    whole = numbers[: len(numbers) - len(texts)]
+    if (
+        kind not in ("bits", "dbits", "bytes", "dbytes")
+        or type(width) is not int
+        or not 0 < width <= most
+        or not all(type(value) is int and abs(value) < 1 << 63 for value in whole)
+    ):
+        raise ValueError("the code of a column can't be right")

@@ -29,8 +29,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from dslog.errors import CorruptError, ShapeError, StoreError
-from dslog.lineage.admission import MOST_TEXT, admit
-from dslog.lineage.codec import read_blob, write_blob
+from dslog.lineage.codec import MOST_TEXT, admit, read_blob, write_blob
 from dslog.lineage.large_lineage import Blob, LargeLineage, PartFactor, decode_large, is_large
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.part_files import PartFile, opened, rows_of, table_bounds

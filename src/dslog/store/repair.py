@@ -17,8 +17,8 @@ from typing import Any
 
 from dslog.errors import DslogError, StoreError
 from dslog.store.catalog import ArrayInfo, Body, FileRecord, Pair, parse_shape
+from dslog.store.connection import COUNTED, SEALED, seal, sides_text
 from dslog.store.files import CATALOG, FILES, StoredLineage, check_shapes, locate
-from dslog.store.seal import COUNTED, SEALED, seal, sides_text
 from dslog.store.sqlite import SqliteCatalog
 
 # ruff: noqa: S608 (names of tables and columns are ours, all values are parameters)

@@ -9,7 +9,8 @@ index per direction of a query, times as integers, and each different lineage on
 many pairs have it: elementwise operations on arrays of one shape share a row.
 """
 
-from dslog.store.seal import COUNTED, SEALED
+from dslog.errors import CorruptError, StoreError, VersionError
+from dslog.store.connection import COUNTED, SEALED, Connection
 
 # ruff: noqa: S608 (names of tables and columns are ours)
 
@@ -118,7 +119,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         # Lineage that says what decided, not what was read.
         "ALTER TABLE lineages ADD COLUMN influence INTEGER NOT NULL DEFAULT 0",
-        # Seals, and counts of rows that could be missing: see `dslog.store.seal`.
+        # Seals, and counts of rows that could be missing: see `dslog.store.connection`.
         "ALTER TABLE arrays ADD COLUMN made INTEGER NOT NULL DEFAULT 0",  # lineages it is output of
         "ALTER TABLE arrays ADD COLUMN used INTEGER NOT NULL DEFAULT 0",  # lineages it is input of
         "ALTER TABLE operations ADD COLUMN sides INTEGER NOT NULL DEFAULT 0",
@@ -139,3 +140,50 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         + " AS counts)",
     ),
 )
+_SEALING = 4  # the format that seals came with
+
+
+def bring_up_to_date(db: Connection) -> bool:
+    """Bring a catalog to the newest format, after a copy was made; say whether it had no seals."""
+    before = _checked(_version(db), db)
+    if before < len(MIGRATIONS):
+        if before and db.path is not None:
+            db.copy_to(db.path.with_name(f"catalog-format-{before}.sqlite"))
+        with db.writing():  # somebody else may have been faster: look again
+            version = _checked(_version(db), db)
+            db.rows(
+                "CREATE TABLE IF NOT EXISTS meta "
+                "(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+            )
+            for statements in MIGRATIONS[version:]:
+                for statement in statements:
+                    db.rows(statement)
+            db.rows("INSERT OR REPLACE INTO meta VALUES ('format', ?)", str(len(MIGRATIONS)))
+    return 0 < before < _SEALING
+
+
+def _version(db: Connection) -> int:
+    tables = [name for (name,) in db.rows("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    if not tables:
+        return 0
+    rows = db.rows("SELECT value FROM meta WHERE key = 'format'") if "meta" in tables else []
+    if not rows or not str(rows[0][0]).isdecimal():
+        raise CorruptError(
+            f"{db.path} is no DSLog catalog, or a damaged one: it names no format version"
+        )
+    return int(rows[0][0])
+
+
+def _checked(version: int, db: Connection) -> int:
+    newest = len(MIGRATIONS)
+    if version > newest:
+        raise VersionError(
+            f"the store at {db.path} has format version {version}, and this DSLog reads up "
+            f"to version {newest}: update DSLog to open it"
+        )
+    if version < newest and not db.writable:
+        raise StoreError(
+            f"the store at {db.path} has format version {version} and must be brought to "
+            f"version {newest}: open it once with mode='a', in a directory you may write"
+        )
+    return version

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dslog.capture.numpy import rules  # noqa: F401 (registers them)
 from dslog.capture.numpy.call import Call
 from dslog.capture.numpy.registry import find_lineages, function_named
 from dslog.lineage.lineage import Lineage

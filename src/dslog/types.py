@@ -15,3 +15,6 @@ Shape = tuple[int, ...]
 
 Json = Any
 """A value that ``json.loads`` gives; what is in it is checked where it is read."""
+
+MOST_CELLS = (1 << 63) - 1
+"""Cells of the largest array: they are counted off in an int64."""

@@ -83,8 +83,8 @@ def test_killed_between_files_and_commit(large, snapshot, where):
     from dslog.store.sqlite import SqliteTransaction
 
     done = SqliteTransaction.{where}
-    def die(self, *args):
-        done(self, *args)
+    def die(self, *args, **options):
+        done(self, *args, **options)
         os.kill(os.getpid(), signal.SIGKILL)
     SqliteTransaction.{where} = die
     with dslog.open(directory) as store:
@@ -136,7 +136,7 @@ def test_an_error_between_files_and_commit(large, snapshot, permutation, monkeyp
     """Unlike a kill, an error cleans up its files at once."""
     before = snapshot(large)
 
-    def fail(*args):
+    def fail(*args, **options):
         raise OSError(5, "Input/output error")
 
     with dslog.open(large) as store:

@@ -10,9 +10,7 @@ import numpy as np
 
 from dslog.cells.boxes import INT64_BITS, bounds, coalesce, count_up, lexicographic_order, strides
 from dslog.errors import ShapeError
-from dslog.types import I64
-
-_MOST_CELLS = 2**63 - 1
+from dslog.types import I64, MOST_CELLS
 
 
 def to_flat(boxes: I64, shape: tuple[int, ...]) -> I64:
@@ -116,7 +114,7 @@ def _place(row: I64, low: I64 | int, high: I64 | int, axis: int, shape: tuple[in
 
 
 def _check(shape: tuple[int, ...]) -> None:
-    if prod(shape) > _MOST_CELLS:
+    if prod(shape) > MOST_CELLS:
         msg = (
             f"Shape {shape} has more cells than an int64 can number, so its cells have no flat "
             "index. Work with boxes instead."

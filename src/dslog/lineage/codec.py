@@ -49,13 +49,12 @@ from dslog.lineage.factor import Factor, Term
 from dslog.lineage.kernels import all_cells, gapless, is_constant
 from dslog.lineage.lineage_cost import LineageCost
 from dslog.lineage.table import Fold, Interval, Row, Table, attribute_names, same
-from dslog.types import I64, Json, Shape
+from dslog.types import I64, MOST_CELLS, Json, Shape
 
 MOST_TEXT = 1 << 28  # characters of a header
 MOST_ROWS = 1 << 34  # of one table
 MOST_PLAIN_ROWS = 1 << 20  # of one table that says the same of every row
 MOST_LEVELS = 16  # of folds
-MOST_CELLS = (1 << 63) - 1
 
 _EVERY_ROW = 1 << 32
 Blobs = Sequence[pa.Table] | Mapping[int, pa.Table]

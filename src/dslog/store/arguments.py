@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from dslog.cells.text import shape_text
 from dslog.errors import CaptureError, DslogError, ShapeError
-from dslog.store.catalog import MOST_CELLS
-from dslog.types import Json, Shape
+from dslog.types import MOST_CELLS, Json, Shape
 
 _PYTHON_DTYPES = (bool, int, float, complex)
 _FEW = 6  # values of an array that are shown

@@ -17,9 +17,7 @@ from typing import Protocol
 from dslog.cells.cellset import Labels, Leak
 from dslog.errors import NotFoundError, did_you_mean
 from dslog.query.plan import Edge
-from dslog.types import Shape
-
-MOST_CELLS = (1 << 63) - 1  # cells are counted off in an int64
+from dslog.types import MOST_CELLS, Shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ class Salvage:
             key: row for key, row in self.rows["operation_arrays"].items() if key[0] in operations
         }
         pairs: dict[int, list[Pair]] = {}
-        for key, (_, out, in_, op, body) in list(self.rows["lineages"].items()):
+        for key, (_, out, in_, op, body, _) in list(self.rows["lineages"].items()):
             if out in arrays and in_ in arrays and (op is None or op in operations):
                 ends = (ArrayInfo(arrays[n][1], parse_shape(arrays[n][2])) for n in (out, in_))
                 pairs.setdefault(body, []).append(Pair(*ends))

@@ -137,9 +137,9 @@ def test_cross_join(store, names, names_df):
     assert relation(store, frame, "names") == expected
 
 
-def test_other_side_must_be_tracked(orders, names_df):
-    with pytest.raises(CaptureError, match="track the other one first"):
-        orders.join(names_df, "k")
+def test_the_other_side_may_be_untracked(store, orders, names_df):
+    joined = orders.join(names_df, "k")
+    assert store.backward(joined.name, (0, "k"), to="orders").count == 1
     with pytest.raises(CaptureError, match="'inwards'"):
         orders.join(orders, "k", "inwards")
 

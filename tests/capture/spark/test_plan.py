@@ -372,7 +372,6 @@ def test_methods_go_through_the_plan(method, store, orders, orders_df):
     assert store.backward(tracked.name, None, to="orders").count > 0
 
 
-BY_K = Window.partitionBy("k").orderBy("x", "y")
 SAME = {
     "select": lambda o, n: o.select("k", (F.col("x") + F.col("y")).alias("z"), F.lit(1).alias("w")),
     "left": lambda o, n: o.join(n, "k", "left"),
@@ -388,7 +387,7 @@ SAME = {
     "dropDuplicates": lambda o, n: o.dropDuplicates(["k"]),
     "union": lambda o, n: o.select("k", "x").union(o.select("k", "x")),
     "explode": lambda o, n: o.select("k", F.explode("l").alias("e")),
-    "window": lambda o, n: o.withColumn("r", F.sum("x").over(BY_K)),
+    "window": lambda o, n: o.withColumn("r", F.sum("x").over(Window.partitionBy("k").orderBy("x"))),
     "pipeline": lambda o, n: (
         o.where("x is not null").join(n, "k").groupBy("n").agg(F.avg("x").alias("a")).where("a > 1")
     ),

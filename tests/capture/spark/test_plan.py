@@ -127,6 +127,20 @@ def test_a_correlated_scalar_subquery_is_read(views, store):
         assert cells(store, frame, (row, 1), "items") == set()
 
 
+def test_subqueries_within_subqueries(views, store):
+    """As in TPC-H's query 20."""
+    frame = store.sql(
+        "select name from kinds where name in (select kind from items where price > "
+        "(select 0.5 * avg(rate) from kinds where name <> kind) - 12 and id in "
+        "(select id from items where price is not null))"
+    )
+    assert {row for (row,) in plain(frame.collect())} == {"a", "b", "c"}
+    found = everything(frame, store, "kinds")
+    assert found[("c",), 0] == {(2, NAME)}
+    assert store.backward(frame.name, None, to="kinds").exact
+    assert store.backward(frame.name, None, to="items").count == 0
+
+
 def test_a_scalar_subquery_in_a_condition(views, store):
     frame = store.sql("select id from items where price > (select avg(price) from items)")
     assert sorted(plain(frame.collect())) == [(1,), (2,), (4,), (7,)]

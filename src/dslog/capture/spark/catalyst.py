@@ -17,12 +17,8 @@ from pyspark.sql import functions as F
 
 from dslog.capture.spark.plan_reader import analysed, as_column, jvm_of, of_plan, scala_object
 
-_SUBQUERIES_TO_JOINS = (
-    "PullupCorrelatedPredicates",
-    "RewritePredicateSubquery",
-    "RewriteCorrelatedScalarSubquery",
-    "RewriteLateralSubquery",
-)
+_PREDICATES_TO_JOINS = ("PullupCorrelatedPredicates", "RewritePredicateSubquery")
+_OTHERS_TO_JOINS = ("RewriteCorrelatedScalarSubquery", "RewriteLateralSubquery")
 
 
 def items(seq: Any) -> Iterator[Any]:
@@ -92,11 +88,23 @@ class Catalyst:
         return jvm_of(self.frame).org.apache.spark.api.python.PythonUtils.toSeq(list(some))
 
     def with_joins(self, plan: Any) -> Any:
-        """Write common tables and subqueries as joins, but for scalars from nowhere else."""
-        optimizer = self._package.optimizer
-        plan = optimizer.InlineCTE(True, False, False).apply(plan)
-        for name in _SUBQUERIES_TO_JOINS:
-            plan = scala_object(optimizer, name).apply(plan)
+        """Write common tables and subqueries as joins, but for scalars from nowhere else.
+
+        What was in a subquery comes to light as it becomes a join, and is then next: values only
+        when no predicate is left, whose own subqueries would not have been looked at.
+        """
+        plan = self._package.optimizer.InlineCTE(True, False, False).apply(plan)
+        while True:
+            before = plan
+            plan = self._rewritten(plan, _PREDICATES_TO_JOINS)
+            if plan.fastEquals(before):
+                plan = self._rewritten(plan, _OTHERS_TO_JOINS)
+            if plan.fastEquals(before):
+                return plan
+
+    def _rewritten(self, plan: Any, rules: Sequence[str]) -> Any:
+        for name in rules:
+            plan = scala_object(self._package.optimizer, name).apply(plan)
         return plan
 
     def alias(self, expression: Any, name: str, number: Any = None) -> Any:

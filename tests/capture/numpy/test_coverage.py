@@ -51,13 +51,14 @@ def test_the_page_in_the_docs_is_up_to_date():
 CALLS = SimpleNamespace(**runpy.run_path(str(ROOT / "scripts" / "numpy_calls.py")))
 
 
-@pytest.mark.parametrize("call", CALLS.calls().values())
+TOLD = [call for call in CALLS.calls().values() if "empty" not in call]  # what is in those?
+
+
+@pytest.mark.parametrize("call", TOLD)
 def test_calls_as_users_make_them(call):
     """Values are numpy's, and what changes is among what is said to contribute."""
     names = [n for n in CALLS.arrays() if re.search(rf"\b{n}\b", call.replace("np.i0", ""))]
     plain = {name: CALLS.arrays()[name] for name in names}
-    if "empty" in call:
-        pytest.skip("there is no telling what is in it")
 
     def run():
         again = {name: values.copy() for name, values in plain.items()}

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from dslog.capture.capture_cost import CaptureCost
 from dslog.compress.encoder import compress
+from dslog.kernel import KernelCost
 from dslog.relation.relation import column_names
 from dslog.spark import session
 from dslog.spark.relation_job import Options, compress_frame
@@ -50,6 +51,13 @@ def _no_dslog_settings(monkeypatch):
 def _no_clock():
     """Commit what waits when a test asks for it, not when a slow machine has waited enough."""
     with CaptureCost.using(waiting_seconds=1e6):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _compiled():
+    """Run every kernel compiled, also on the few numbers that tests have."""
+    with KernelCost.using(small=-1):
         yield
 
 

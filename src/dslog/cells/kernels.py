@@ -4,18 +4,11 @@ Boxes are int64 arrays of shape (k, d, 2) holding inclusive ``[lo, hi]`` per axi
 which order of its rows it relies on; none of them checks it.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from numba import njit
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def kernel(function: Function) -> Function:
-    """Compile on first call and keep the machine code beside the module."""
-    return cast("Function", njit(cache=True, nogil=True)(function))
+from dslog.kernel import kernel
 
 
 @kernel

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dslog.kernel import kernel
 from dslog.types import I64
 
 I8 = npt.NDArray[np.int8]
@@ -17,7 +17,7 @@ I8 = npt.NDArray[np.int8]
 SORTED, UNSORTED, SEVERAL, SCATTERED = 0, 1, 2, 3
 
 
-@njit(cache=True)
+@kernel
 def _run_step(rel: I64, r: int, l: int) -> int:
     """Compare a sorted relation's row with the one before.
 
@@ -40,7 +40,7 @@ def _run_step(rel: I64, r: int, l: int) -> int:
     return j
 
 
-@njit(cache=True)
+@kernel
 def _chain_bits(rel: I64, l: int, p: int, s: int) -> int:
     """Which inputs of run s moved with the last output axis since run p; -1 if s can't follow p."""
     for j in range(l - 1):
@@ -58,7 +58,7 @@ def _chain_bits(rel: I64, l: int, p: int, s: int) -> int:
     return bits
 
 
-@njit(cache=True)
+@kernel
 def chain_cells(
     rel: I64,
     l: int,
@@ -113,7 +113,7 @@ def chain_cells(
     return SORTED, k + 1
 
 
-@njit(cache=True)
+@kernel
 def write_chains(
     rel: I64, l: int, head: I64, times: I64, length: I64, axis: I8, pattern: I8, columns: I64
 ) -> None:
@@ -133,14 +133,14 @@ def write_chains(
                 columns[l + i, k] -= rel[s, l - 1]
 
 
-@njit(cache=True)
+@kernel
 def chain_places(rel: I64, head: I64, outs: I64) -> None:
     """Write the first output cell of each chain along a vector; ``outs`` may be ``head``."""
     for k in range(head.shape[0]):
         outs[k] = rel[head[k], 0]
 
 
-@njit(cache=True)
+@kernel
 def chain_inputs(
     rel: I64, i: int, head: I64, times: I64, pattern: I8, follow: bool, values: I64
 ) -> int:
@@ -158,7 +158,7 @@ def chain_inputs(
     return relative
 
 
-@njit(cache=True)
+@kernel
 def split_cells(rel: I64, l: int, follows: I64, columns: I64) -> bool:
     """Write the inputs of a sorted relation of one input cell per output cell as columns.
 
@@ -174,7 +174,7 @@ def split_cells(rel: I64, l: int, follows: I64, columns: I64) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def last_axis_runs(rel: I64, l: int, starts: I64) -> int:
     """Mark where runs along the last input begin; return how many, -1 for rows out of order."""
     n, c = rel.shape
@@ -191,7 +191,7 @@ def last_axis_runs(rel: I64, l: int, starts: I64) -> int:
     return k
 
 
-@njit(cache=True)
+@kernel
 def write_runs(rel: I64, l: int, starts: I64, columns: I64) -> None:
     """Write the rows of the runs that ``last_axis_runs`` found, all of them absolute."""
     n, axes = len(starts), rel.shape[1]
@@ -206,7 +206,7 @@ def write_runs(rel: I64, l: int, starts: I64, columns: I64) -> None:
         columns[2 * axes - 1, k] = end - s - 1
 
 
-@njit(cache=True)
+@kernel
 def each_once(rel: I64, l: int, strides: I64, cells: int) -> bool:
     """Whether every input cell stands in exactly one pair."""
     seen = np.zeros(cells, np.bool_)
@@ -220,7 +220,7 @@ def each_once(rel: I64, l: int, strides: I64, cells: int) -> bool:
     return rel.shape[0] == cells
 
 
-@njit(cache=True)
+@kernel
 def linear_column(rel: I64, first: int, strides: I64, view: I64, at: int) -> None:
     """Write the linear cell of the columns from ``first`` on into column ``at`` of a view."""
     for r in range(rel.shape[0]):
@@ -230,7 +230,7 @@ def linear_column(rel: I64, first: int, strides: I64, view: I64, at: int) -> Non
         view[r, at] = key
 
 
-@njit(cache=True)
+@kernel
 def is_sorted(columns: I64, order: I64) -> bool:
     """Whether the rows are in lexicographic order of some columns."""
     for r in range(1, columns.shape[1]):
@@ -242,7 +242,7 @@ def is_sorted(columns: I64, order: I64) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def merge_ranges(columns: I64, axis: int, axes: int) -> int:
     """Unite neighbouring rows that agree on all but one interval that touches or overlaps.
 
@@ -271,7 +271,7 @@ def merge_ranges(columns: I64, axis: int, axes: int) -> int:
     return min(n, k + 1)
 
 
-@njit(cache=True)
+@kernel
 def _same_others(columns: I64, l: int, axes: int, j: int, p: int, r: int) -> bool:
     """Whether two rows say the same of all outputs but j."""
     for k in range(l):
@@ -282,7 +282,7 @@ def _same_others(columns: I64, l: int, axes: int, j: int, p: int, r: int) -> boo
     return True
 
 
-@njit(cache=True)
+@kernel
 def _compare(columns: I64, l: int, axes: int, p: int, r: int, bits: int, shift: int) -> int:
     """Order of row p, its inputs in ``bits`` moved by ``shift``, against row r."""
     refs = 2 * axes
@@ -301,7 +301,7 @@ def _compare(columns: I64, l: int, axes: int, p: int, r: int, bits: int, shift: 
     return 0
 
 
-@njit(cache=True)
+@kernel
 def _link_slabs(
     columns: I64,
     l: int,
@@ -339,7 +339,7 @@ def _link_slabs(
                 r += 1
 
 
-@njit(cache=True)
+@kernel
 def link_rows(
     columns: I64,
     l: int,
@@ -387,7 +387,7 @@ def link_rows(
             t += 1
 
 
-@njit(cache=True)
+@kernel
 def find_slabs(columns: I64, l: int, axes: int, j: int, slabs: I64) -> int:
     """Mark where the outputs change; return the number of slabs."""
     k = 0
@@ -406,7 +406,7 @@ def find_slabs(columns: I64, l: int, axes: int, j: int, slabs: I64) -> int:
     return k
 
 
-@njit(cache=True)
+@kernel
 def collapse(columns: I64, l: int, axes: int, j: int, pattern: I64, after: I64, before: I64) -> int:
     """Replace each chain by one row; inputs that move with axis j become relative to it.
 
@@ -433,7 +433,7 @@ def collapse(columns: I64, l: int, axes: int, j: int, pattern: I64, after: I64, 
     return k
 
 
-@njit(cache=True)
+@kernel
 def begin_pass(columns: I64, l: int, axes: int, j: int, pattern: I64) -> None:
     """Make inputs that refer to axis j absolute at the row's lower end there.
 
@@ -451,7 +451,7 @@ def begin_pass(columns: I64, l: int, axes: int, j: int, pattern: I64) -> None:
             pattern[r] = -1
 
 
-@njit(cache=True)
+@kernel
 def progressions(columns: I64, fixed: I64, head: I64, times: I64, least: I64) -> int:
     """Cut rows into arithmetic progressions, greedily from the front.
 
@@ -476,7 +476,7 @@ def progressions(columns: I64, fixed: I64, head: I64, times: I64, least: I64) ->
     return k
 
 
-@njit(cache=True)
+@kernel
 def _same_column(fixed: I64, p: int, r: int) -> bool:
     for c in range(fixed.shape[0]):
         if fixed[c, p] != fixed[c, r]:
@@ -484,7 +484,7 @@ def _same_column(fixed: I64, p: int, r: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _same_step(columns: I64, first: int, r: int) -> bool:
     for c in range(columns.shape[0]):
         if columns[c, r] - columns[c, r - 1] != columns[c, first + 1] - columns[c, first]:
@@ -492,7 +492,7 @@ def _same_step(columns: I64, first: int, r: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _first_at_or_after(columns: I64, target: I64) -> int:
     """The first row, of rows sorted by their first columns, that is not below a target on them."""
     low, high = 0, columns.shape[1]
@@ -511,7 +511,7 @@ def _first_at_or_after(columns: I64, target: I64) -> int:
     return low
 
 
-@njit(cache=True)
+@kernel
 def sample_links(columns: I64, l: int, axes: int, j: int, samples: I64, look: int) -> int:
     """Count the sampled rows that some row continues on output axis j.
 
@@ -546,7 +546,7 @@ def sample_links(columns: I64, l: int, axes: int, j: int, samples: I64, look: in
     return hits
 
 
-@njit(cache=True)
+@kernel
 def sample_cells(columns: I64, l: int, j: int, samples: I64) -> int:
     """Count the sampled rows that some row continues on output axis j, with one input axis.
 
@@ -572,7 +572,7 @@ def sample_cells(columns: I64, l: int, j: int, samples: I64) -> int:
     return hits
 
 
-@njit(cache=True)
+@kernel
 def make_relative(columns: I64, l: int, axes: int, i: int, j: int) -> None:
     """Write input i relative to output axis j in every row where that changes nothing."""
     for r in range(columns.shape[1]):
@@ -581,7 +581,7 @@ def make_relative(columns: I64, l: int, axes: int, i: int, j: int) -> None:
             columns[l + i, r] -= columns[j, r]
 
 
-@njit(cache=True)
+@kernel
 def uses_ref(refs: I64, l: int) -> npt.NDArray[np.bool_]:
     """Which output axes an input refers to in some row."""
     used = np.zeros(l + 1, np.bool_)  # the last entry answers for -1

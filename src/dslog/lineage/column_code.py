@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numba import njit
 
+from dslog.kernel import kernel
 from dslog.lineage.lineage_cost import LineageCost
 from dslog.types import I64, U8, Json
 
@@ -156,7 +156,7 @@ def _bytes_of(column: pa.ChunkedArray, width: int) -> U8:
     return np.concatenate(chunks) if chunks else np.zeros(0, np.uint8)
 
 
-@njit(cache=True)
+@kernel
 def spans(values: I64) -> tuple[int, int, int, int]:
     """Least and greatest value, least and greatest step (with one step of 0 at the start)."""
     low, high = values[0], values[0]
@@ -171,7 +171,7 @@ def spans(values: I64) -> tuple[int, int, int, int]:
     return low, high, step_low, step_high
 
 
-@njit(cache=True)
+@kernel
 def _split(values: I64, base: int, steps: bool, planes: U8) -> None:
     """Write the bytes of each value, or of each step, above ``base``, lowest plane first."""
     last = values[0] - base  # a first step of ``base``: the value itself is in the spec
@@ -182,7 +182,7 @@ def _split(values: I64, base: int, steps: bool, planes: U8) -> None:
         last = values[r]
 
 
-@njit(cache=True)
+@kernel
 def _pack(values: I64, base: int, bits: int, out: U8) -> None:
     held = np.uint64(0)
     have = 0
@@ -215,7 +215,7 @@ def _unpack(packed: U8, base: int, bits: int, values: I64) -> None:
     _unpack_words(words, base, bits, values)
 
 
-@njit(cache=True)
+@kernel
 def _unpack_words(words: U64, base: int, bits: int, values: I64) -> None:
     """Read each value from the one or two words that hold it."""
     mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - bits)

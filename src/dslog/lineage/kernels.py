@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dslog.kernel import kernel
 from dslog.types import I64
 
 
-@njit(cache=True)
+@kernel
 def _overlap(q_lo: I64, q_hi: I64, q: int, lo: I64, hi: I64, r: int) -> bool:
     for j in range(q_lo.shape[1]):
         if lo[r, j] > q_hi[q, j] or hi[r, j] < q_lo[q, j]:
@@ -23,7 +23,7 @@ def _overlap(q_lo: I64, q_hi: I64, q: int, lo: I64, hi: I64, r: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def count_pairs(q_lo: I64, q_hi: I64, lo: I64, hi: I64, start: I64, stop: I64) -> I64:
     """Count, per query box, the rows in its stretch that overlap it on every axis."""
     counts = np.zeros(q_lo.shape[0], np.int64)
@@ -36,7 +36,7 @@ def count_pairs(q_lo: I64, q_hi: I64, lo: I64, hi: I64, start: I64, stop: I64) -
     return counts
 
 
-@njit(cache=True)
+@kernel
 def fill_pairs(
     q_lo: I64,
     q_hi: I64,
@@ -58,7 +58,7 @@ def fill_pairs(
                 k += 1
 
 
-@njit(cache=True)
+@kernel
 def _clip(a: int, s: int, b: int, t0: int, t1: int) -> tuple[int, int]:
     """Narrow ``[t0, t1]`` to the t with ``a + s * t <= b``."""
     if s == 0:
@@ -70,7 +70,7 @@ def _clip(a: int, s: int, b: int, t0: int, t1: int) -> tuple[int, int]:
     return max(t0, -((b - a) // -s)), t1
 
 
-@njit(cache=True)
+@kernel
 def _slack(step: I64, count: I64, level: int, plus: int, minus: int) -> int:
     """Least value that the levels inside ``level`` can add to ``vec[plus] - vec[minus]``."""
     least = 0
@@ -85,7 +85,7 @@ def _slack(step: I64, count: I64, level: int, plus: int, minus: int) -> int:
     return least
 
 
-@njit(cache=True)
+@kernel
 def _narrow(
     vec: I64, step: I64, count: I64, level: int, plus: int, minus: int, b: int, t0: int, t1: int
 ) -> tuple[int, int]:
@@ -101,7 +101,7 @@ def _narrow(
     return _clip(a, s, b, t0, t1)
 
 
-@njit(cache=True)
+@kernel
 def _range_backward(
     vec: I64, step: I64, count: I64, level: int, l: int, lo: I64, hi: I64
 ) -> tuple[int, int]:
@@ -113,7 +113,7 @@ def _range_backward(
     return t0, t1
 
 
-@njit(cache=True)
+@kernel
 def _range_forward(
     vec: I64, ref: I64, step: I64, count: I64, level: int, l: int, lo: I64, hi: I64
 ) -> tuple[int, int]:
@@ -138,7 +138,7 @@ def _range_forward(
     return t0, t1
 
 
-@njit(cache=True)
+@kernel
 def _narrow_sum(
     vec: I64,
     step: I64,
@@ -161,13 +161,13 @@ def _narrow_sum(
     return _clip(a, s, b, t0, t1)
 
 
-@njit(cache=True)
+@kernel
 def _still(s: I64, l: int, m: int, i: int, j: int) -> bool:
     """Whether neither output axis j nor input i, which refers to it, moves with t."""
     return s[j] == 0 and s[l + j] == 0 and s[2 * l + i] == 0 and s[2 * l + m + i] == 0
 
 
-@njit(cache=True)
+@kernel
 def _inside(vec: I64, s: I64, t: int, ref: I64, l: int, lo: I64, hi: I64, backward: bool) -> bool:
     """Whether, on axes that move with t, the query clips nothing off what refers to them."""
     m = ref.shape[0]
@@ -188,7 +188,7 @@ def _inside(vec: I64, s: I64, t: int, ref: I64, l: int, lo: I64, hi: I64, backwa
     return True
 
 
-@njit(cache=True)
+@kernel
 def _result(
     vec: I64, s: I64, ref: I64, l: int, axis: int, lo: I64, hi: I64, backward: bool
 ) -> tuple[int, int, int, int]:
@@ -212,7 +212,7 @@ def _result(
     return a, b, s[axis], s[l + axis]
 
 
-@njit(cache=True)
+@kernel
 def _moves_as_one(vec: I64, s: I64, ref: I64, l: int, lo: I64, hi: I64) -> bool:
     """Whether each output axis that several inputs refer to holds one cell at a time."""
     for i in range(ref.shape[0]):
@@ -228,7 +228,7 @@ def _moves_as_one(vec: I64, s: I64, ref: I64, l: int, lo: I64, hi: I64) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _closed(
     vec: I64,
     s: I64,
@@ -263,7 +263,7 @@ def _closed(
     return True
 
 
-@njit(cache=True)
+@kernel
 def _emit_fold(
     q: int,
     vec: I64,
@@ -311,7 +311,7 @@ def _emit_fold(
         at[0] += 1
 
 
-@njit(cache=True)
+@kernel
 def _ends_of(columns: I64, r: int, l: int, m: int, vec: I64) -> None:
     """Read the ends of one row, or their steps, from columns of lower ends and widths."""
     for j in range(l):
@@ -322,7 +322,7 @@ def _ends_of(columns: I64, r: int, l: int, m: int, vec: I64) -> None:
         vec[2 * l + m + i] = columns[l + i, r] + columns[l + m + l + i, r]
 
 
-@njit(cache=True)
+@kernel
 def _write_row(vec: I64, s: I64, t: int, ref: I64, l: int, columns: I64, at: int) -> None:
     """Write the plain row at turn t as columns: the opposite of ``_ends_of``."""
     m = ref.shape[0]
@@ -337,7 +337,7 @@ def _write_row(vec: I64, s: I64, t: int, ref: I64, l: int, columns: I64, at: int
         columns[2 * (l + m) + i, at] = ref[i]
 
 
-@njit(cache=True)
+@kernel
 def join_folds(
     q_lo: I64,
     q_hi: I64,
@@ -409,7 +409,7 @@ def join_folds(
     return at
 
 
-@njit(cache=True)
+@kernel
 def join_pairs(
     columns: I64, l: int, q_lo: I64, q_hi: I64, backward: bool, query: I64, boxes: I64
 ) -> int:
@@ -428,7 +428,7 @@ def join_pairs(
     return found
 
 
-@njit(cache=True)
+@kernel
 def join_rows(
     columns: I64, l: int, q_lo: I64, q_hi: I64, row: I64, backward: bool, query: I64, boxes: I64
 ) -> int:
@@ -443,7 +443,7 @@ def join_rows(
     return found
 
 
-@njit(cache=True)
+@kernel
 def _join_row(
     columns: I64,
     l: int,
@@ -482,7 +482,7 @@ def _join_row(
     return True
 
 
-@njit(cache=True)
+@kernel
 def any_overlap(
     lo: I64, hi: I64, q_lo: I64, q_hi: I64, start: I64, stop: I64, found: npt.NDArray[np.bool_]
 ) -> None:
@@ -499,7 +499,7 @@ def any_overlap(
                 break
 
 
-@njit(cache=True)
+@kernel
 def is_constant(column: I64) -> bool:
     """Whether all values of a column are the same."""
     for v in column:
@@ -508,7 +508,7 @@ def is_constant(column: I64) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def all_cells(lo: I64, width: I64, sizes: I64) -> bool:
     """Whether the rows' outputs are single cells, all of the array's, in C order."""
     l = len(sizes)
@@ -523,7 +523,7 @@ def all_cells(lo: I64, width: I64, sizes: I64) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def gapless(starts: I64, widths: I64) -> bool:
     """Whether intervals follow each other from 0 on."""
     at = 0
@@ -534,7 +534,7 @@ def gapless(starts: I64, widths: I64) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def plain_bounds(lo: I64, width: I64, ref: I64, l: int) -> tuple[I64, I64, I64, I64]:
     """Per row, the lower and upper ends on the output and on the input axes, all absolute."""
     m, n = ref.shape
@@ -552,7 +552,7 @@ def plain_bounds(lo: I64, width: I64, ref: I64, l: int) -> tuple[I64, I64, I64, 
     return out_lo, out_hi, in_lo, in_hi
 
 
-@njit(cache=True)
+@kernel
 def row_sizes(width: I64) -> I64:
     """Count the pairs of each plain row."""
     sizes = np.ones(width.shape[1], np.int64)
@@ -562,7 +562,7 @@ def row_sizes(width: I64) -> I64:
     return sizes
 
 
-@njit(cache=True)
+@kernel
 def _place_inputs(lo: I64, width: I64, ref: I64, r: int, l: int, cell: I64, last: I64) -> None:
     """Set the first and the last input cell that goes with an output cell."""
     for i in range(ref.shape[0]):
@@ -575,7 +575,7 @@ def _place_inputs(lo: I64, width: I64, ref: I64, r: int, l: int, cell: I64, last
 # as a function of their own they take three times as long.
 
 
-@njit(cache=True)
+@kernel
 def expand_rows(lo: I64, width: I64, ref: I64, l: int, pairs: I64) -> None:
     """Write every pair of plain rows, each row's in C order of its output and input cells."""
     m, n = ref.shape
@@ -604,7 +604,7 @@ def expand_rows(lo: I64, width: I64, ref: I64, l: int, pairs: I64) -> None:
                     cell[l + i] = last[l + i] - width[l + i, r]
 
 
-@njit(cache=True)
+@kernel
 def linear_rows(
     lo: I64,
     width: I64,

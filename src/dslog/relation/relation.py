@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from dslog.cells.boxes import strides
 from dslog.errors import RelationError
+from dslog.kernel import kernel
 from dslog.types import I64, Shape
 
 _KEY_LIMIT = 1 << 62
@@ -132,7 +132,7 @@ def sort_unique(array: I64, shape: Sequence[int]) -> I64:
     return _distinct_rows(keys, np.maximum(steps, 1))
 
 
-@njit(cache=True)
+@kernel
 def _out_of_range(array: I64, sizes: I64) -> int:
     """Return the flat position of the first index outside ``[0, size)``, or -1."""
     n, c = array.shape
@@ -147,7 +147,7 @@ def _out_of_range(array: I64, sizes: I64) -> int:
     return -1
 
 
-@njit(cache=True)
+@kernel
 def _linear_keys(array: I64, strides: I64) -> I64:
     """Return the C-order linear index of each row."""
     n, c = array.shape
@@ -160,7 +160,7 @@ def _linear_keys(array: I64, strides: I64) -> I64:
     return keys
 
 
-@njit(cache=True)
+@kernel
 def _distinct_rows(keys: I64, strides: I64) -> I64:
     """Return the rows of sorted linear indices, each once."""
     n, c = len(keys), len(strides)

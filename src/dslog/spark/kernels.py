@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dslog.kernel import kernel
 from dslog.types import I64
 
 
-@njit(cache=True)
+@kernel
 def unpack(keys: I64, strides: I64, out: I64, first: int) -> None:
     """Write the digits of each key into columns ``first``.. of ``out``.
 
@@ -29,7 +29,7 @@ def unpack(keys: I64, strides: I64, out: I64, first: int) -> None:
             rest = below
 
 
-@njit(cache=True)
+@kernel
 def increasing(keys: I64) -> bool:
     """Whether each key is greater than the one before."""
     for r in range(1, len(keys)):
@@ -38,7 +38,7 @@ def increasing(keys: I64) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def join_progressions(columns: I64, fixed: I64, count: I64, step: I64, head: I64) -> int:
     """Join each row to the progression before it where it lies on it; return how many are left.
 
@@ -68,7 +68,7 @@ def join_progressions(columns: I64, fixed: I64, count: I64, step: I64, head: I64
     return k + 1
 
 
-@njit(cache=True)
+@kernel
 def set_bits(bits: npt.NDArray[np.uint8], lo: I64, hi: I64) -> None:
     """Set the bits of inclusive intervals, most significant bit of a byte first."""
     for r in range(len(lo)):

@@ -148,12 +148,22 @@ WAYS = {
     "put": ("put", written(lambda p, x: np.put(p, [0], x[0, 0]))),
     "add.at": ("add.at", written(lambda p, x: np.add.at(p, (0, 0), x[0, 0]))),
     "fill": ("float", written(lambda p, x: p.fill(x[0, 0]))),
-    "matrix": ("view", lambda x: x.view(np.matrix)),
+    "another class": ("view", lambda x: x.view(OwnArray)),
+    "str": ("text", lambda x: str(x)),  # noqa: PLW0108 (who calls is what matters)
+    "format": ("text", lambda x: f"{x[0, 0]:.2f}"),
+    "format by a method": ("text", lambda x: "{:.2f}".format(x[0, 0])),  # noqa: UP032
+    "a text in a text": ("text", lambda x: " ".join([repr(x[0, 0]), f"{x}"])),
     "another process": ("fork", in_processes),
     "scipy": ("buffer", lambda x: ndimage.gaussian_filter(x, 1.0)),
     "numba": ("numba", compiled_sum),
     "random": ("buffer", lambda x: np.random.default_rng(1).normal(x)),
 }
+
+
+class OwnArray(np.ndarray):
+    """A kind of arrays that a program made."""
+
+
 HIDDEN = {"struct", "callback", "c_double", "plain[i] = number", "fill"}
 HIDDEN |= {name for name, (way, _) in WAYS.items() if way == "buffer"}
 """Where C code that asks for values has an error of its own for everything that goes wrong."""
@@ -165,9 +175,10 @@ DECISIONS = {
     "sorted": ("bool", lambda x: [t > 1 for t in sorted(x[0])]),
     "shape": ("shape", lambda x: len(np.zeros(x.astype(int)[0, 0]))),
     "slice": ("slice", lambda x: len(PLAIN[0]) - len(x[: x.astype(int)[0, 0]])),
-    "format": ("text", lambda x: f"{x[0, 0]:.2f}"),
-    "str": ("text", str),
-    "repr in a text": ("text", lambda x: f"{x[0, 0]!r} {x[0, 1]}"),
+    "format": ("text", lambda x: print(f"{x[0, 0]:.2f} {x}", file=io.StringIO())),
+    "str": ("text", lambda x: print("of", str(x), file=io.StringIO())),
+    "repr in a text": ("text", lambda x: print(f"{x[0, 0]!r}".ljust(9), file=io.StringIO())),
+    "a message": ("text", lambda x: str(type(ValueError(f"{x[0, 0]} is wrong")))),
     "print": ("text", lambda x: print(x[0, 0], file=io.StringIO())),
     "a list that is printed": ("text", lambda x: print([x[0, 0]], file=io.StringIO())),
     "sleep": ("sleep", lambda x: time.sleep(x[0, 0] * 0)),

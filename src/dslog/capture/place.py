@@ -122,22 +122,48 @@ def _span(each: dis.Instruction) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def is_shown() -> bool:
-    """Whether a text that is being made is to be looked at: it is printed, logged or formatted.
+    """Whether a text that is being made is only looked at: it is printed, logged or drawn.
 
-    Not if a program asks for the text itself, or gives numbers to what writes them as they are.
+    Not if a program keeps the text, or gives it to anything else: it can be read again.
     """
     frame = caller()
     if frame is None or origin_of(frame.f_code) != "program":
         return True
-    name = _calls(frame.f_code).get(frame.f_lasti)
-    if name is None:
-        return True  # an f-string, or the operator %
-    return name in _SHOWING
+    return _is_shown_at(frame.f_code, frame.f_lasti)
 
 
-_SHOWING = frozenset({"print", "format", "display", "pprint", "warn"}) | frozenset(
-    {"debug", "info", "warning", "error", "exception", "critical", "log"}
+_SHOWING = frozenset(
+    [
+        *("print", "display", "pprint", "warn", "debug", "info", "warning", "error", "exception"),
+        *("critical", "log", "plot", "scatter", "bar", "annotate", "legend", "text", "title"),
+        *("suptitle", "xlabel", "ylabel", "set_title", "set_xlabel", "set_ylabel", "set_text"),
+    ]
 )
+_TEXTS = frozenset({"str", "repr", "format", "join", "ljust", "rjust", "center", "strip", "round"})
+"""Calls whose result is the text again, or part of a longer one."""
+
+
+@lru_cache(maxsize=4096)
+def _is_shown_at(code: CodeType, at: int) -> bool:
+    """Whether what an instruction makes goes straight to a call that shows it, or raises it.
+
+    >>> code = compile("print(f'{x}'); y = f'{x}'", "<doctest>", "exec")
+    >>> made = [each.offset for each in dis.get_instructions(code) if "FORMAT" in each.opname]
+    >>> [_is_shown_at(code, offset) for offset in made]
+    [True, False]
+    """
+    spans = {each.offset: _span(each) for each in dis.get_instructions(code)}
+    begin, end = spans[at]
+    around = {
+        spans[offset]: load.argval
+        for offset, load in _loads_called(code).items()
+        if spans[offset][0] <= begin and end <= spans[offset][1]
+    }
+    for span in sorted(around, key=lambda span: (span[1], [-at for at in span[0]])):
+        name = around[span]
+        if name not in _TEXTS:
+            return name in _SHOWING or name.endswith(("Error", "Exception", "Warning"))
+    return False
 
 
 @lru_cache(maxsize=4096)

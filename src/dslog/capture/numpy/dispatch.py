@@ -40,7 +40,7 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.numpy.overwrite import identity_on, write_view
 from dslog.capture.numpy.registry import REGISTRY, Found, find
-from dslog.capture.numpy.way_out import leak
+from dslog.capture.numpy.way_out import leak, look
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.cells.boxes import unpaint
 from dslog.compress.encoder import compress
@@ -162,13 +162,15 @@ def _check_escape(result: Any, name: str, inputs: Inputs) -> None:
     """Take note of a result that holds values in something that can't be tracked."""
     if _escapes(result):
         leak(short_name(name), *inputs.arrays)
-    elif name in _DECIDE:
-        leak(_DECIDE[name], *inputs.arrays, loses=False)
+    elif name in _COMPARE:
+        leak("bool", *inputs.arrays, loses=False)
+    elif name in _WRITE:
+        for array in inputs.arrays:
+            look(array)
 
 
-_DECIDE = dict.fromkeys(("numpy.allclose", "numpy.array_equal", "numpy.array_equiv"), "bool")
-_DECIDE |= dict.fromkeys(("numpy.array2string", "numpy.array_repr", "numpy.array_str"), "text")
-"""Functions that only say something of values, and how these leave."""
+_COMPARE = frozenset({"numpy.allclose", "numpy.array_equal", "numpy.array_equiv"})
+_WRITE = frozenset({"numpy.array2string", "numpy.array_repr", "numpy.array_str"})
 
 
 def _without_latent(result: Any, name: str, inputs: Inputs) -> Any:
@@ -534,6 +536,9 @@ class Masking:
         pairs = []
         for array, node, lineage in zip(call.inputs, nodes, row, strict=True):
             if lineage is None:
+                continue
+            if array is not call.args[0]:  # what a reduction begins with
+                pairs.append((node, lineage))
                 continue
             pairs.append((node, restrict(lineage, in_=np.broadcast_to(self.mask, array.shape))))
             if self.node is not None:

@@ -29,8 +29,7 @@ from dslog.capture.numpy.memory import (
     tracked_in,
     wrap_root,
 )
-from dslog.capture.numpy.way_out import decide, leak, take
-from dslog.capture.place import is_shown
+from dslog.capture.numpy.way_out import decide, leak, look, take
 from dslog.capture.recorder import Step, StoreRecorder, Use
 
 _PLAIN = frozenset(
@@ -339,18 +338,13 @@ class Scalar(TrackedScalar):
     # to look at
 
     def __repr__(self) -> str:
-        return repr(self._written())
+        return repr(look(self))
 
     def __str__(self) -> str:
-        return str(self._written())
-
-    def _written(self) -> Any:
-        """Return the number to be written: all of its digits go where a text can be read again."""
-        leak("text", self, loses=not is_shown())
-        return self.plain
+        return str(look(self))
 
     def __format__(self, spec: str) -> str:
-        return format(decide(self, "text"), spec)
+        return format(look(self), spec)
 
     def __dir__(self) -> list[str]:
         return [*dir(self.plain), "name", "named"]

@@ -19,7 +19,7 @@ from dslog.capture.numpy.memory import (
     plain_of,
     tracked_in,
 )
-from dslog.capture.place import called_in, caller
+from dslog.capture.place import called_in, caller, is_shown
 from dslog.capture.recorder import RECORDERS, Node, StoreRecorder
 from dslog.types import Array
 
@@ -88,6 +88,12 @@ def _called_by_f2py() -> bool:
 def decide(value: Tracked | TrackedScalar, way: str = "bool") -> Any:
     """Return values to somebody who only decides what to do."""
     leak(way, value, loses=False)
+    return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
+
+
+def look(value: Tracked | TrackedScalar) -> Any:
+    """Return values to be written as a text, which can be read again if it is not only shown."""
+    leak("text", value, loses=not is_shown())
     return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
 
 

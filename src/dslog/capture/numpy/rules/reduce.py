@@ -76,6 +76,9 @@ def reduction(call: Call) -> Lineages | None:
     axes = axes_of(call.argument("axis", default), len(shape))
     (output,) = call.outputs
     pairs = [(values, reduced(shape, axes, output.shape))]
+    initial = call.argument("initial", np._NoValue)  # noqa: SLF001
+    if call.which(initial) is not None:
+        pairs.append((initial, all_to_all(output.shape, ())))
     mean = call.argument("mean", np._NoValue)  # noqa: SLF001
     if call.which(mean) is not None:
         follows = [i for i in range(len(shape)) if i not in axes]

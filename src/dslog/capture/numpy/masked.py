@@ -8,6 +8,7 @@ numpy's result stays as it is, and the values have left.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -16,9 +17,9 @@ import numpy as np
 
 from dslog.capture.numpy.array import TrackedArray
 from dslog.capture.numpy.item import as_tracked, plain_in
-from dslog.capture.numpy.memory import Latent, Tracked, is_tracked, wrap_latent
+from dslog.capture.numpy.memory import Latent, Tracked, is_tracked, tracked_in, wrap_latent
 from dslog.capture.numpy.stand_in import Act
-from dslog.capture.numpy.way_out import decide, leak, seen_leaving
+from dslog.capture.numpy.way_out import leak, look, seen_leaving
 
 _REAL: type[Any] = np.ma.MaskedArray
 NO_MASK: Any = np.ma.nomask
@@ -84,6 +85,8 @@ class TrackedMasked(np.lib.mixins.NDArrayOperatorsMixin):
         if name in _TELLS:
             return getattr(self.data, name)
         method = getattr(_REAL, name)
+        if isinstance(method, type):
+            return method
         if callable(method):
             return lambda *args, **kwargs: _composed(name, method, (self, *args), kwargs)
         leak(name, self.data, self.mask)
@@ -118,11 +121,15 @@ class TrackedMasked(np.lib.mixins.NDArrayOperatorsMixin):
         return self.copy()
 
     def __str__(self) -> str:
-        return str(decide(self.data, "text") if self.mask is NO_MASK else self.plain())
+        return str(look(self.data) if self.mask is NO_MASK else self._looked_at())
 
     def __repr__(self) -> str:
-        decide(self.data, "text")
-        return repr(self.plain())
+        return repr(self._looked_at())
+
+    def _looked_at(self) -> Any:
+        for part in tracked_in((self.data, self.mask)):
+            look(part)
+        return self.plain()
 
 
 def _new(plain: Any) -> Any:
@@ -138,17 +145,20 @@ def _mask(value: Any) -> Any:
 
 
 def _masked(data: Any, mask: Any, fill: Any = None) -> Any:
-    return TrackedMasked(data, mask, fill) if np.ndim(data) else data
+    """Return a masked array, or the number that is seen because a mask says so."""
+    if np.ndim(data):
+        return TrackedMasked(data, mask, fill)
+    return np.where(mask, data, data)[()] if is_tracked(mask) else data
 
 
 # what numpy's methods and functions do, composed
 
 
 def _filled(a: Any, fill: Any = None) -> Any:
-    made = a.data if a.mask is NO_MASK else a.data.copy()
-    if a.mask is not NO_MASK:
-        new = a.fill_value if fill is None else fill
-        np.copyto(made, new, where=a.mask, casting="unsafe")
+    if a.mask is NO_MASK or not (is_tracked(a.mask) or a.mask.any()):
+        return a.data
+    made = a.data.copy("K")
+    np.copyto(made, a.fill_value if fill is None else fill, where=a.mask, casting="unsafe")
     return made
 
 
@@ -158,6 +168,7 @@ def _compressed(a: Any) -> Any:
 
 def _on_both(name: str) -> Callable[..., Any]:
     def run(a: Any, *args: Any, **kwargs: Any) -> Any:
+        args = tuple(map(_data, args))
         data = getattr(a.data, name)(*args, **kwargs)
         mask = NO_MASK if a.mask is NO_MASK else getattr(a.mask, name)(*args, **kwargs)
         return _masked(data, mask, a.fill_value)
@@ -217,9 +228,40 @@ def _whole_mask(a: Any) -> Any:
     return np.zeros(np.shape(_data(a)), bool) if _mask(a) is NO_MASK else _mask(a)
 
 
-def _together(arrays: Any, axis: int = 0) -> Any:
-    hidden = np.concatenate([_whole_mask(a) for a in arrays], axis)
-    return TrackedMasked(np.concatenate([_data(a) for a in arrays], axis), hidden)
+def _together(name: str) -> Callable[..., Any]:
+    def run(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        join = getattr(np, name)
+        hidden = join([_whole_mask(a) for a in arrays], *args, **kwargs)
+        return TrackedMasked(join([_data(a) for a in arrays], *args, **kwargs), hidden)
+
+    return run
+
+
+def _on_data(name: str) -> Callable[..., Any]:
+    return lambda a, *args, **kwargs: _masked(getattr(a.data, name)(*args, **kwargs), a.mask)
+
+
+def _anomalies(a: Any, axis: Any = None) -> Any:
+    mean = _mean(a, axis)
+    return a - (mean if axis is None else TrackedMasked(*[
+        part if part is NO_MASK else np.expand_dims(part, axis) for part in (mean.data, mean.mask)
+    ]))  # fmt: skip
+
+
+def _dot(a: Any, b: Any) -> Any:
+    seen = np.dot(~_whole_mask(a), ~_whole_mask(b))
+    return _masked(np.dot(*[_filled(TrackedMasked(_data(m), _mask(m)), 0) for m in (a, b)]), ~seen)
+
+
+def _sorted(a: Any, axis: int = -1) -> Any:
+    order = a.plain().argsort(axis=axis)
+    parts = [np.take_along_axis(part, order, axis) for part in (a.data, _whole_mask(a))]
+    return TrackedMasked(*parts)
+
+
+def _median(a: Any) -> Any:
+    found = np.median(_compressed(a))
+    return np.where(a.mask.any(), found, found)[()] if is_tracked(a.mask) else found
 
 
 def _chosen(condition: Any, x: Any, y: Any) -> Any:
@@ -238,8 +280,39 @@ _COMPOSED |= {name: _reduced(name) for name in _NEUTRAL}
 _COMPOSED |= {"filled": _filled, "compressed": _compressed, "count": _count}
 _COMPOSED |= {"mean": _mean, "average": _mean, "var": _var}
 _COMPOSED["std"] = lambda a, *args, **kwargs: np.sqrt(_var(a, *args, **kwargs))
-_COMPOSED |= {"getdata": _data, "getmask": _mask, "concatenate": _together, "where": _chosen}
-_COMPOSED["median"] = lambda a: np.median(_compressed(a))
+_COMPOSED |= {"getdata": _data, "getmask": _mask, "where": _chosen}
+_COMPOSED |= {name: _together(name) for name in ("concatenate", "stack", "vstack", "hstack")}
+_COMPOSED |= {name: _on_data(name) for name in ("astype", "clip", "round")}
+_COMPOSED |= {"median": _median, "anom": _anomalies, "dot": _dot, "sort": _sorted}
+_COMPOSED["ptp"] = lambda a, *args: _COMPOSED["max"](a, *args) - _COMPOSED["min"](a, *args)
+_COMPOSED["diff"] = lambda a: a[1:] - a[:-1]
+_COMPOSED["append"] = lambda a, b: _COMPOSED["concatenate"]((np.ravel(a), np.ravel(b)))
+_FAR = {"argmax": np.ma.maximum_fill_value, "argmin": np.ma.minimum_fill_value}
+for _name, _far in _FAR.items():
+    _COMPOSED[_name] = lambda a, *args, _name=_name, _far=_far, **kwargs: getattr(np, _name)(
+        _filled(a, _far(a.plain())), *args, **kwargs
+    )
+_COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+_COMPARISONS |= {"eq": "equal", "ne": "not_equal"}
+for _name, _ufunc in _COMPARISONS.items():
+
+    def _compare(self: Any, other: Any, _ufunc: str = _ufunc, _name: str = _name) -> Any:
+        return _composed(_ufunc, getattr(operator, _name), (self, other), {})
+
+    setattr(TrackedMasked, f"__{_name}__", _compare)
+
+
+class JoinedMasked:
+    """``np.ma.mr_``: numpy's values, which leave."""
+
+    def __init__(self, original: Any) -> None:
+        self._original = original
+
+    def __getitem__(self, key: Any) -> Any:
+        items = key if isinstance(key, tuple) else (key,)
+        if not any(type(each) is TrackedMasked or is_tracked(each) for each in _flat(items)):
+            return self._original[key]
+        return _composed("mr_", lambda *given: self._original[given], items, {})
 
 
 def call_masked(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:

@@ -59,6 +59,7 @@ ALLOWED_LONE = {
     "capture/foreign/hidden_attribute.py": "stands in classes, and knows of no estimator",
     "capture/numpy/function_table.py": "what the docs' table of functions is made from",
     "capture/numpy/masked.py": "what is special of masked arrays",
+    "capture/numpy/matrix.py": "what is special of np.matrix",
     "capture/numpy/records.py": "what is special of arrays of records",
     "capture/numpy/substitute.py": "replaces functions of numpy, which nothing else may do",
     "capture/read_capture.py": "all ways to give lineage by hand, read at one place",

@@ -175,9 +175,8 @@ def test_scalars_stay_tracked_and_act_as_scalars(store, x):
     assert isinstance(total, float)
     assert total.shape == ()
     assert total == 66.0
-    assert f"{total:.2f}" == "66.00"
-    assert f"{total!r}" == "np.float64(66.0)"
-    assert f"{total}" == "66.0"
+    with pytest.warns(dslog.LeakWarning, match="text"):
+        assert f"{total:.2f} {total!r} {total}" == "66.00 np.float64(66.0) 66.0"
     with pytest.warns(dslog.LeakWarning, match="hash"):
         assert hash(total) == hash(66.0)
     assert total.is_integer()
@@ -248,8 +247,18 @@ def test_what_is_no_array_is_not_tracked(x):
     assert np.array_equal(x, x) is True
     assert np.iscomplexobj(x) is False
     assert np.result_type(x, 1j) == np.complex128
-    assert np.array2string(x) == np.array2string(dslog.plain(x))
+    with pytest.warns(dslog.LeakWarning, match="text"):
+        assert np.array2string(x) == np.array2string(dslog.plain(x))
     assert type(dslog.plain(x)) is np.ndarray
+
+
+def test_what_a_reduction_begins_with_is_not_masked(store, x):
+    holds = np.array([True, False, True, False])
+    total = np.add.reduce(x, axis=1, initial=x[0, 1], where=holds)
+    assert cell(store, total, (1,), "A") == [(0, 1), (1, 0), (1, 2)]
+    least = np.min(x, axis=0, initial=x[2, 1], keepdims=True)
+    assert cell(store, least, (0, 0), "A") == [(0, 0), (1, 0), (2, 0), (2, 1)]
+    assert store.backward(least.name, [(0, 0)], "A").exact
 
 
 def test_creation_beside_a_tracked_array(store, x):
@@ -487,8 +496,7 @@ def test_other_views_of_the_bytes(store):
     assert cell(store, x, (3,), "A") == []
     assert type(x.view(np.ndarray)) is dslog.TrackedArray
     assert type(x.view(np.int64, np.ndarray)) is dslog.TrackedArray
-    with pytest.warns(dslog.LeakWarning, match="view"):
-        assert type(x.view(np.matrix)) is np.matrix
+    assert type(dslog.plain(x.view(np.matrix))) is np.ndarray
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (1, 1)])
@@ -508,8 +516,10 @@ def test_odd_shapes(store, shape):
 
 def test_prints_pickles_and_copies_as_an_array(store, x):
     plain = dslog.plain(x)
-    assert repr(x) == repr(plain)
-    assert str(x) == str(plain)
+    with pytest.warns(dslog.LeakWarning, match="text"):
+        assert repr(x) == repr(plain)
+    with pytest.warns(dslog.LeakWarning, match="text"):
+        assert str(x) == str(plain)
     with pytest.warns(dslog.LeakWarning, match="pickle"):
         assert type(pickle.loads(pickle.dumps(x))) is np.ndarray
     with pytest.warns(dslog.LeakWarning, match="pickle"):

@@ -207,7 +207,7 @@ RECORDS = {
 @pytest.mark.parametrize("name", RECORDS)
 def test_arrays_of_records(name):
     plain = RECORDS[name](V)
-    with dslog.open(":memory:", leaks="error") as store:
+    with dslog.open(":memory:", leaks="ignore") as store:
         table = RECORDS[name](store.track(V.copy(), "A"))
         assert isinstance(table, np.recarray)
         assert not isinstance(table.a, np.recarray)
@@ -226,6 +226,67 @@ def test_arrays_of_records(name):
         assert repr(table) == repr(plain)
         with pytest.raises(AttributeError, match="recarray has no attribute c"):
             table.c  # noqa: B018
+        assert [leak.way for leak in store.leaks() if leak.loses] == ["text"]
+
+
+def record_programs(table):
+    record = table[1]
+    other = table[2]
+    other["b"] = record["b"] * 2
+    table[0] = record
+    a, b = table[0]
+    return [record["b"], record[1], a, b, *other, [row["a"] for row in table], table[-1]["b"]]
+
+
+@pytest.mark.parametrize("kind", [np.ndarray, np.recarray])
+def test_a_record_is_a_look_at_its_array(kind):
+    plain = viewed(V).view(kind)
+    expected = results(record_programs(plain))
+    with dslog.open(":memory:", leaks="error") as store:
+        table = viewed(store.track(V.copy(), "A")).view(kind)
+        found = results(record_programs(table))
+        for mine, theirs in zip(found, expected, strict=True):
+            assert type(dslog.plain(mine)) is type(theirs) is np.float64
+            assert dslog.plain(mine) == theirs
+        assert [traced(store, each)[0] for each in found[:2]] == [{(1,), (4,)}] * 2
+        assert traced(store, found[5]) == ({(1,), (4,), (2,), (5,)}, True)
+        record, theirs = table[1], plain[1]
+        assert isinstance(record, type(theirs))
+        assert type(dslog.plain(record)) is type(theirs)
+        assert (len(record), record.dtype, record.shape) == (2, theirs.dtype, ())
+        for name in ("nope", "b"):
+            errors = []
+            for each in (record, theirs):
+                try:
+                    errors.append(float(dslog.plain(getattr(each, name))))
+                except AttributeError as error:
+                    errors.append(str(error))
+            assert errors[0] == errors[1]
+        for each in (record, theirs):
+            with pytest.raises(IndexError, match="invalid index"):
+                each[5]
+        if kind is np.recarray:
+            record.a = theirs.a = 7.5
+            assert dslog.plain(table.a).tolist() == plain.a.tolist()
+
+
+def test_a_record_of_an_array_of_the_programs_own():
+    with dslog.open(":memory:", leaks="error") as store:
+        x = store.track(V.copy(), "A")
+        table = np.zeros(2, [("a", float), ("b", float, (2,))])
+        record = table[0]
+        record["a"] = x[3]
+        table[1]["b"][:] = x[:2]
+        assert traced(store, table["a"]) == ({(0, 3), (1, 0), (1, 1)}, True)
+        assert dslog.plain(table)["b"].tolist() == [[0, 0], [3.5, -1.25]]
+
+
+def test_what_an_array_does_not_have():
+    with dslog.open(":memory:") as store:
+        x = store.track(V.copy(), "A")
+        for array in (x, V):
+            with pytest.raises(AttributeError, match=r"^'numpy.ndarray' object has no attribute"):
+                array.extend([1])
 
 
 def test_a_number_and_an_object_that_is_no_number():

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import FrameType
-from typing import Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.item import as_tracked, get_cell, get_item, set_cell, set_item
 from dslog.capture.numpy.loan import give_buffers
 from dslog.capture.numpy.memory import (
+    SUBCLASSES,
     Memory,
     Tracked,
     TrackedScalar,
@@ -45,7 +46,7 @@ from dslog.capture.numpy.memory import (
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.scalar import CLASSES, make, new, teach_json
 from dslog.capture.numpy.view import can_be_root
-from dslog.capture.numpy.way_out import decide, lend, take
+from dslog.capture.numpy.way_out import decide, lend, look, take
 from dslog.capture.recorder import Step, StoreRecorder
 from dslog.errors import CaptureError
 
@@ -98,10 +99,6 @@ def _taken(name: str) -> Any:
 def _told(name: str, doc: str) -> Any:
     """Make an attribute that says nothing of the values."""
     return property(lambda self: getattr(plain_of(self), name), doc=doc)
-
-
-SUBCLASSES: dict[type, type[Tracked]] = {}
-"""Subclasses of ndarray that a view can be of and stay tracked."""
 
 
 class Methods(Tracked):
@@ -183,7 +180,7 @@ class Methods(Tracked):
             args = tuple(arg for arg in args if arg not in (type(self), np.ndarray))
             kwargs = {key: kwargs[key] for key in kwargs if key != "type"}
         elif kinds and set(kinds) <= SUBCLASSES.keys() and len(args) + len(kwargs) == 1:
-            return wrap(SUBCLASSES[kinds[0]], replace(self.tracking))
+            return SUBCLASSES[kinds[0]](wrap(TrackedArray, replace(self.tracking)))
         elif any(issubclass(kind, np.ndarray) for kind in kinds):
             return take(self, "view").view(*args, **kwargs)
         return execute(type(self), "numpy.ndarray.view", np.ndarray.view, (self, *args), kwargs)
@@ -440,6 +437,11 @@ class TrackedArray(Methods):
         if type(key) not in (tuple, int) or not set_cell(self, key, value):
             set_item(self, key, value)
 
+    if not TYPE_CHECKING:  # which is to find what no array has
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+
     def __len__(self) -> int:
         return len(plain_of(self))
 
@@ -447,7 +449,7 @@ class TrackedArray(Methods):
         plain = plain_of(self)
         if not plain.ndim:
             raise TypeError("iteration over a 0-d array")
-        return (get_item(self, place) for place in range(len(plain)))
+        return (get_cell(self, place) for place in range(len(plain)))
 
     # names
 
@@ -577,19 +579,19 @@ class TrackedArray(Methods):
     # to look at
 
     def __repr__(self) -> str:
-        return repr(decide(self, "text"))
+        return repr(look(self))
 
     def __str__(self) -> str:
-        return str(decide(self, "text"))
+        return str(look(self))
 
     def __format__(self, spec: str) -> str:
-        return format(decide(self, "text"), spec)
+        return format(look(self), spec)
 
     def __dir__(self) -> list[str]:
         return [*dir(np.ndarray), "name", "named"]
 
 
-_UFUNCS = {
+UFUNCS = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -604,7 +606,7 @@ _UFUNCS = {
     "lshift": np.left_shift,
     "rshift": np.right_shift,
 }
-for _name, _ufunc in _UFUNCS.items():
+for _name, _ufunc in UFUNCS.items():
     setattr(TrackedArray, f"__{_name}__", _operator(_name, _ufunc))
     setattr(TrackedArray, f"__r{_name}__", _operator(_name, _ufunc, swap=True))
     setattr(TrackedArray, f"__i{_name}__", _in_place(_name, _ufunc))
@@ -651,4 +653,6 @@ def plain_values(values: Any) -> Any:
     """
     if isinstance(values, TrackedScalar):
         return values.plain
-    return plain_of(values) if isinstance(values, Tracked) else np.asarray(values)
+    if isinstance(values, Tracked):
+        return plain_of(values)[()] if isinstance(values, np.void) else plain_of(values)
+    return np.asarray(values)

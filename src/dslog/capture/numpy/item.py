@@ -32,6 +32,7 @@ from dslog.capture.numpy.index import (
 )
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.memory import (
+    SUBCLASSES,
     Latent,
     Memory,
     Tracked,
@@ -135,7 +136,8 @@ def _get_part(array: Tracked, key: Any, memory: Memory) -> Any:
     inputs.unwrap(array)
     key = plain_key(key, picks, type(array))
     item = plain[key]
-    if isinstance(item, np.void):
+    is_record = isinstance(item, np.void)
+    if is_record:
         item = plain[open_key(key)]  # numpy's is no copy either
     is_object = plain.dtype.hasobject and not np.ndim(plain[open_key(key)])
     if is_object or not (type(item) is np.ndarray or isinstance(item, np.generic)):
@@ -157,7 +159,7 @@ def _get_part(array: Tracked, key: Any, memory: Memory) -> Any:
     made = track_results(type(array), "getitem", inputs, [output], [scalar], found)[0]
     if picks.nodes and isinstance(made, Tracked) and made.tracking.memory is memory:
         made.tracking.picked += tuple(picks.nodes)
-    return made
+    return SUBCLASSES[np.void](made) if is_record else made
 
 
 def _get_plain(array: Tracked, key: Any) -> Any:
@@ -165,6 +167,9 @@ def _get_plain(array: Tracked, key: Any) -> Any:
     plain, latent, picks = plain_of(array), array.tracking.latent, Inputs()
     original, key = key, plain_key(key, picks, type(array))
     item = plain[key]
+    is_record = latent is not None and isinstance(item, np.void)
+    if is_record:
+        item = plain[open_key(key)]
     kind = type(item)
     if picks.nodes and latent is not None and kind is np.ndarray and is_view(item, plain):
         memory = memory_to_write(array, picks.home)  # where writes through the view belong
@@ -179,7 +184,8 @@ def _get_plain(array: Tracked, key: Any) -> Any:
     if latent is None or kind is not np.ndarray:
         return item
     if item.base is not None and is_view(item, plain):
-        return wrap_latent(type(array), item, latent)
+        made = wrap_latent(type(array), item, latent)
+        return SUBCLASSES[np.void](made) if is_record else made
     return wrap_latent(type(array), item, Latent(item, "getitem"))
 
 

@@ -15,7 +15,7 @@ is in ``array.py`` and ``scalar.py``.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -298,6 +298,10 @@ class Tracked(_Ndarray):
     def scalar(plain: Any, source: Source | None, home: StoreRecorder) -> Any:
         """Return one of its values as a tracked number; a number from nothing is plain."""
         raise NotImplementedError
+
+
+SUBCLASSES: dict[type, Callable[[Tracked], Tracked]] = {}
+"""Kinds of numpy's that a view can be of and stay tracked, and what makes such a view."""
 
 
 class TrackedScalar:

@@ -11,6 +11,7 @@ are given the modules as they were: to them the substitutes would only be a long
 
 from __future__ import annotations
 
+import cmath
 import functools
 import math
 import pkgutil
@@ -27,14 +28,21 @@ import numpy as np
 from dslog.capture.numpy.array import TrackedArray, run_function
 from dslog.capture.numpy.call import Call, Inputs, Lineages, describe
 from dslog.capture.numpy.callback import FOLLOWED
-from dslog.capture.numpy.cell_iterator import Enumerated, StandsFor, Vectorized, iterate
+from dslog.capture.numpy.cell_iterator import (
+    Enumerated,
+    StandsFor,
+    TrackedFlat,
+    Vectorized,
+    iterate,
+)
 from dslog.capture.numpy.cell_source import united
 from dslog.capture.numpy.dispatch import execute, results_of, track_results
 from dslog.capture.numpy.function_table import public_functions
 from dslog.capture.numpy.handlers import SPECIAL, create
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.item import as_tracked, gather, plain_in, set_item
-from dslog.capture.numpy.masked import TESTS, call_masked, hide_where, make_masked
+from dslog.capture.numpy.masked import TESTS, JoinedMasked, call_masked, hide_where, make_masked
+from dslog.capture.numpy.matrix import TrackedMatrix, make_matrix, plainly
 from dslog.capture.numpy.memory import (
     Latent,
     Tracked,
@@ -59,7 +67,12 @@ _ASARRAY, _GENERATOR = np.asarray, np.random.Generator
 def _convert(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.asarray(x)``: a tracked array stays one; a list of tracked values becomes one."""
     value = args[0] if args else next(iter(kwargs.values()), None)
+    if isinstance(value, TrackedFlat):
+        value = value.copy()
+        args = (value, *args[1:])
     if isinstance(value, (Tracked, TrackedScalar)):
+        if isinstance(value, TrackedMatrix) and original.__name__ != "asanyarray":
+            args = (plainly(value), *args[1:])
         return run_function(TrackedArray, original, args, kwargs)
     if type(value) not in (list, tuple):
         return original(*args, **kwargs)
@@ -315,8 +328,9 @@ _MOMENTS = [
     *("pstdev", "covariance", "correlation"),
 ]
 _NUMBERS = [
-    name
-    for name, value in vars(math).items()
+    (module, name)
+    for module in (math, cmath)
+    for name, value in vars(module).items()
     if callable(value) and name[0] != "_" and name not in _LISTS
 ]
 
@@ -333,7 +347,7 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
             found.append((pkgutil.resolve_name(place), name, OfLists(function, _with_lists)))
     tricks = np.lib.stride_tricks
     found.append((tricks, "as_strided", StandIn(tricks.as_strided, _run)))
-    found += [(math, name, Anywhere(getattr(math, name), _number)) for name in _NUMBERS]
+    found += [(place, name, Anywhere(getattr(place, name), _number)) for place, name in _NUMBERS]
     found += [(math, name, Anywhere(getattr(math, name), _numbers)) for name in _LISTS]
     found += [
         (statistics, name, Anywhere(getattr(statistics, name), _numbers)) for name in _MOMENTS
@@ -344,7 +358,8 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
     found += [(np.random, name, Anywhere(getattr(np.random, name), draws[name])) for name in draws]
     masks: dict[str, Act] = {name: hide_where(test) for name, test in TESTS.items()}
     masks |= dict.fromkeys(("array", "masked_array", "asarray"), make_masked)
-    others = (name for name in np.ma.__all__ if callable(getattr(np.ma, name)) and name[:2] != "is")
+    others = (name for name in np.ma.__all__ if callable(getattr(np.ma, name)))
+    others = (name for name in others if name[:2] != "is" or name == "isin")
     for name in others:
         function = getattr(np.ma, name)
         if name in masks or not isinstance(function, (type, np.ma.core.MaskedConstant)):
@@ -359,6 +374,8 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
         (np, "vectorize", Vectorized),
         (np, "r_", _Joined(np.r_, "numpy.r_")),
         (np, "c_", _Joined(np.c_, "numpy.c_")),
+        (np.ma, "mr_", JoinedMasked(np.ma.mr_)),
+        (np.matrix, "__new__", make_matrix(np.matrix.__new__)),
         (np.random, "Generator", TrackedGenerator),
         (np.random, "RandomState", TrackedRandomState),
     ]
@@ -404,7 +421,9 @@ class Own:
     """DSLog's own modules, whose ``np`` and ``math`` stay free of substitutes."""
 
     def __init__(self) -> None:
-        self._copies = {module: _as_it_is(module) for module in (np, np.random, math, statistics)}
+        self._copies = {
+            module: _as_it_is(module) for module in (np, np.random, math, cmath, statistics)
+        }
         self._copies[np].random = self._copies[np.random]  # type: ignore[attr-defined]
         self._seen = 0
 

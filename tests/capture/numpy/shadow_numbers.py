@@ -575,7 +575,7 @@ def operators(name):
 for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     for prefix, method in zip(("", "r", "i"), operators(name), strict=True):
         setattr(Shadow, f"__{prefix}{name}__", method)
-for name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "abs"):
-    setattr(Shadow, f"__{name}__", computed(getattr(operator, name)))
+for name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "abs", "and_"):
+    setattr(Shadow, f"__{name.strip('_')}__", computed(getattr(operator, name)))
 Shadow.__divmod__ = computed(divmod)
 Shadow.__rdivmod__ = computed(lambda a, b: divmod(b, a))

@@ -5,9 +5,13 @@ parameters. It is run on shadows, which carry sets of cells and numpy's values, 
 arrays, and both must agree: in values to the last bit, in types, in errors and in lineage.
 """
 
+import bisect
 import builtins
 import copy
+import functools
+import heapq
 import io
+import itertools
 import json
 import math
 import pickle
@@ -292,6 +296,58 @@ def nditer(m, x):
     for t in m.np.nditer(x, op_flags=["readwrite"]):
         t[...] = t + 1
     return out
+
+
+@piece("vector")
+def swaps(m, v):
+    v[0], v[2] = v[2], v[0]
+    v[[0, 1]] = v[[1, 0]]
+    again = v.copy()
+    again[1:] = again[:-1]
+    return [v[::-1], v[::-2].copy(), again]
+
+
+@piece("matrix", "number")
+def views_of_views(m, x, a):
+    inner = x[:, ::-1][1:, ::2]
+    inner[...] = a
+    inner[0, 0] += x[0, 1]
+    turned = x.T[::-1]
+    turned[0, 1] = a * 2
+    return [inner, turned, x]
+
+
+@piece("matrix")
+def masks_of_views(m, x):
+    part = x[:, 1:]
+    part[part > 1] = 0
+    x[(x > -1) & (x < 3)] = 7.0
+    return [part, x]
+
+
+@piece("vector", "number")
+def other_dtypes(m, v, a):
+    whole, half = m.np.arange(3), m.np.array([v[0], 1, a], dtype="f4")
+    whole[0] = v[0]
+    whole[1:] = v[1:]
+    return [whole * a, half + v, whole > 1, whole + half, half * 2, a + 1j * v[0], v * 1j]
+
+
+@piece("vector")
+def modules_of_python(m, v):
+    heap, order = list(v), []
+    heapq.heapify(heap)
+    for t in v:
+        bisect.insort(order, t * 2)
+    return [
+        heapq.heappop(heap),
+        order,
+        functools.reduce(lambda one, other: one * 0.5 + other, v),
+        list(itertools.accumulate(v)),
+        [one - other for one, other in itertools.pairwise(v)],
+        [t for t in v if t > 0],
+        max(enumerate(v), key=lambda pair: pair[1])[1],
+    ]
 
 
 # integers that say where

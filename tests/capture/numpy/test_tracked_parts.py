@@ -4,6 +4,7 @@
 without a change to show for it.
 """
 
+import sqlite3
 import warnings
 
 import numpy as np
@@ -184,6 +185,49 @@ def test_records_are_cells():
         x = store.track(M.copy(), "A")
         table = np.array([(x[0, 0], x[0, 1]), (x[1, 0], 2.0)], [("a", float), ("b", float)])
         assert traced(store, table) == ({(0, 0, 0), (0, 0, 1), (1, 1, 0)}, True)
+
+
+def lines_written(x):
+    made = x.copy()
+    for line in np.nditer(made, flags=["external_loop"], op_flags=["readwrite"]):
+        line[...] = line * 2 + 1
+    places = np.nditer(
+        [made, None], flags=["external_loop"], op_flags=[["readonly"], ["writeonly", "allocate"]]
+    )
+    for line, new in places:
+        new[...] = line - 3
+    return [made, places.operands[1]]
+
+
+def of_objects(x):
+    made = x[:3].astype(object)
+    made[1] = x[4]
+    return [made[0], made[1] * 2, made.sum(), np.sum(made[1:]), np.array([t + 1 for t in made])]
+
+
+CALLED = {  # np.vectorize is looked up when it is called
+    "several results": lambda x: [*np.vectorize(lambda t: (t, 2 * t))(x)],
+    "a number": lambda x: np.vectorize(lambda t: t + 1)(x[2]),
+    "two results of a number": lambda x: np.vectorize(lambda t: (t, t * t))(x[1]),
+    "a list": lambda x: np.vectorize(lambda t, s: t * s)(x[:2], [x[4], 2.0]),
+    "types": lambda x: [np.vectorize(lambda t: t * 2, otypes=[np.float32])(x)],
+    "types of several": lambda x: [*np.vectorize(lambda t: (t, t + 1), otypes="fd")(x)],
+    "lines that are written": lines_written,
+    "cells of objects": of_objects,
+}
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_functions_of_cells_lines_and_objects(name):
+    check(CALLED[name], V, equal=True)
+
+
+def test_a_database_takes_a_number():
+    with dslog.open(":memory:", leaks="ignore") as store, sqlite3.connect(":memory:") as base:
+        x = store.track(V.copy(), "A")
+        assert base.execute("select ? + 1", (x[0],)).fetchone() == (4.5,)
+        assert [leak.way for leak in store.leaks()] == ["sqlite3"]
+    base.close()
 
 
 FIELDS = [("a", float), ("b", float)]

@@ -211,7 +211,7 @@ class CellIterator:
 
 
 def iterate(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """``np.nditer(arrays)``: followed where it gives single cells, or lines only to be read.
+    """``np.nditer(arrays)``: followed where it gives single cells, or lines to look at.
 
     Arrays that numpy's iterator is to make are made by it.
     """
@@ -224,7 +224,8 @@ def iterate(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     known = all(isinstance(array, (Tracked, np.ndarray, type(None))) for array in arrays)
     in_lines = "external_loop" in flags
     writes = in_lines and (made or "write" in str(rights))
-    simple = not may and not flags - _FOLLOWED_FLAGS and not writes
+    apart = not writes or all(array is None or array.flags.c_contiguous for array in arrays)
+    simple = not may and not flags - _FOLLOWED_FLAGS and apart
     if len(args) > len(names) or first_tracked(arrays) is None or not simple or not known:
         return original(*args, **kwargs)
     if made:
@@ -248,9 +249,14 @@ def _places(plain: Array) -> I64:
 
 
 def _view(array: Any, position: Any) -> Any:
-    """A cell of an array as an array of no axes that looks at it; several cells as a copy."""
+    """A cell of an array as an array of no axes that looks at it; several cells alike if they can.
+
+    They can if they are one after the other in an array without gaps.
+    """
     if np.ndim(position):
-        return array.reshape(-1)[position]
+        in_order = array.flags.c_contiguous and (np.diff(position) == 1).all()
+        where = slice(int(position[0]), int(position[-1]) + 1) if in_order else position
+        return array.reshape(-1)[where]
     position = int(position)
     place = tuple(int(k) for k in np.unravel_index(position, array.shape)) if array.ndim else ()
     return array[(*place, ...)]
@@ -264,17 +270,28 @@ class Vectorized(np.vectorize, metaclass=StandsFor):
         simple = not kwargs and not self.excluded and self.signature is None
         if first_tracked(args) is None or not simple:
             return super().__call__(*args, **kwargs)
-        kind = type(next(arg for arg in args if isinstance(arg, Tracked)))
+        first = first_tracked(args)
+        kind: Any = type(first.as_array() if isinstance(first, TrackedScalar) else first)
+        args = tuple([as_tracked(arg, kind) for arg in args])
         shape = np.broadcast_shapes(*(np.shape(plain_in(arg)) for arg in args))
         spread = [np.broadcast_to(arg, shape) for arg in args]
         found = [
             self.pyfunc(*[_python(array, cell) for array in spread]) for cell in np.ndindex(shape)
         ]
-        if not found or isinstance(found[0], tuple):
+        if not found:
             return super().__call__(*args)
-        chosen = self.otypes or np.asarray(plain_in(found[0])).dtype.char
-        flat = gather(found, kind, dtype=chosen)
-        return flat.reshape(shape) if shape else flat[()]
+        several = isinstance(found[0], tuple)
+        made = []
+        for k, cells in enumerate(zip(*found, strict=True) if several else [found]):
+            chosen = self.otypes[k] if self.otypes else np.asarray(plain_in(cells[0])).dtype.char
+            made.append(_of_cells(cells, kind, chosen).reshape(shape))
+        return tuple(made) if several else made[0]
+
+
+def _of_cells(cells: Sequence[Any], kind: type[Tracked], dtype: Any) -> Any:
+    """Return an array of numbers; it can be written as one that the program made."""
+    made = gather(list(cells), kind, dtype=dtype)
+    return made if isinstance(made, Tracked) else wrap_latent(kind, made, Latent(made, "vectorize"))
 
 
 def _python(array: Any, cell: tuple[int, ...]) -> Any:

@@ -102,7 +102,7 @@ def _before_options(func: Callable[..., Any]) -> int:
     return min(places, default=1 << 30)
 
 
-def execute(
+def execute(  # noqa: C901 (each step of a call, once)
     kind: type[Tracked],
     name: str,
     func: Callable[..., Any],
@@ -130,6 +130,9 @@ def execute(
     result = (run or func)(*plain_args, **plain_kwargs)
     if isinstance(result, (Tracked, tuple, list)):
         result = _without_latent(result, name, inputs)
+    is_object = type(result) in PYTHONS and any(plain.dtype.hasobject for plain in inputs.plains)
+    if is_object:
+        result = np.array(result, object)
     outputs = results_of(result)
     recorder = inputs.recorder
     if recorder is None:
@@ -149,7 +152,12 @@ def execute(
         if form is not None and found.by_shape:
             REGISTRY.remember(form, found)
     scalars = scalars_of(result)
-    return rebuild(result, iter(track_results(kind, name, inputs, outputs, scalars, found)))
+    made = rebuild(result, iter(track_results(kind, name, inputs, outputs, scalars, found)))
+    return made[()] if is_object else made
+
+
+PYTHONS = frozenset({int, float, complex})
+"""Numbers of Python's own, as arrays of objects have them."""
 
 
 def _given_outs(out: Any) -> tuple[Any, ...] | None:

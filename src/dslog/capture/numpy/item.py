@@ -22,7 +22,7 @@ from dslog.capture.numpy.call import (
     form_of,
 )
 from dslog.capture.numpy.cell_source import Source, lineages_of, united
-from dslog.capture.numpy.dispatch import execute, merge, track_results
+from dslog.capture.numpy.dispatch import PYTHONS, execute, merge, track_results
 from dslog.capture.numpy.index import (
     lineage_of_index,
     lineage_of_item,
@@ -119,7 +119,8 @@ def get_item(array: Tracked, key: Any) -> Any:
     position = cell_position(array, key, memory)
     if position is not None:
         item = plain[plain_in(key)]
-        if isinstance(item, np.generic) and not isinstance(item, np.void):
+        is_number = type(item) in PYTHONS  # in an array of objects
+        if is_number or (isinstance(item, np.generic) and not isinstance(item, np.void)):
             where = _where_sources(array, key)
             source = united((memory.read_cell(position), *where))
             made = array.scalar(item, source, memory.recorder)
@@ -228,8 +229,11 @@ def set_item(array: Tracked, key: Any, value: Any) -> None:
     if plain.dtype.names is not None and type(value) is tuple:
         content, value = plain_in(value), _record(value, type(array), memory.recorder)
     else:
+        number = value.plain if isinstance(value, TrackedScalar) else None
         value = as_tracked(value, type(array))
         content = plain_of(value) if isinstance(value, Tracked) else value
+        if number is not None and plain.dtype.hasobject:
+            content = number  # and no array of it
     source = node_of(value) if isinstance(value, Tracked) else None
     origins = where_origins(array, plain.shape, key, picks)
     assign_item(memory, plain, key, content, source, origins, decided)

@@ -335,6 +335,10 @@ class Scalar(TrackedScalar):
     def __hash__(self) -> int:
         return hash(take(self, "hash"))
 
+    def __conform__(self, protocol: Any) -> Any:
+        """Return the number as ``sqlite3`` takes it."""
+        return take(self, "sqlite3")
+
     # to look at
 
     def __repr__(self) -> str:

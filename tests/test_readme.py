@@ -128,9 +128,17 @@ def type_errors(code, path):
     return [line for line in checked.stdout.splitlines() if "error:" in line]
 
 
+USUAL = [
+    "2 * sales", "sales / 2", "1 - sales", "sales**2", "sales @ sales.T", "sales[1:, ::2] - 1",
+    "sales.astype(int)", "sales.copy()", "sales.reshape(-1)", "sales.max(axis=0)", "sales.T + 1",
+]  # fmt: skip
+
+
 def test_the_readme_has_types(tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     code = "\n".join(block.content for block in blocks(text) if block.language == "python")
     assert type_errors(code, tmp_path / "readme.py") == []
+    more = [f"({text}).named('other')" for text in USUAL]
+    assert type_errors("\n".join([code, *more]), tmp_path / "more.py") == []
     wrong = code + "\nstore.track(1).no_such_method()\nstore.backward(1)\n"
     assert len(type_errors(wrong, tmp_path / "wrong.py")) == 2

@@ -137,10 +137,10 @@ class Methods(Tracked):
     trace = _function(np.trace)
     var = _function(np.var)
 
-    astype = _own("astype")
-    copy = _own("copy")
-    flatten = _own("flatten")
-    getfield = _own("getfield")
+    astype: Any = _own("astype")
+    copy: Any = _own("copy")
+    flatten: Any = _own("flatten")
+    getfield: Any = _own("getfield")
 
     dump = _taken("dump")
     dumps = _taken("dumps")
@@ -437,7 +437,34 @@ class TrackedArray(Methods):
         if type(key) not in (tuple, int) or not set_cell(self, key, value):
             set_item(self, key, value)
 
-    if not TYPE_CHECKING:  # which is to find what no array has
+    if TYPE_CHECKING:  # numpy's would give arrays without a name
+        __add__: Any
+        __radd__: Any
+        __sub__: Any
+        __rsub__: Any
+        __mul__: Any
+        __rmul__: Any
+        __truediv__: Any
+        __rtruediv__: Any
+        __floordiv__: Any
+        __rfloordiv__: Any
+        __mod__: Any
+        __rmod__: Any
+        __pow__: Any
+        __rpow__: Any
+        __matmul__: Any
+        __rmatmul__: Any
+        __and__: Any
+        __rand__: Any
+        __or__: Any
+        __ror__: Any
+        __xor__: Any
+        __rxor__: Any
+        __lshift__: Any
+        __rlshift__: Any
+        __rshift__: Any
+        __rrshift__: Any
+    else:  # what no array has is to be found
 
         def __getattr__(self, name: str) -> Any:
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")

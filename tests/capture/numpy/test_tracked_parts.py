@@ -199,6 +199,12 @@ def lines_written(x):
     return [made, places.operands[1]]
 
 
+def spaced(x):
+    made, other, last = np.linspace(0, 1, 4), np.geomspace(1, 8, 4), np.diag([1.0, 2.0])
+    made[2], other[1:3], last[0, 1] = x[0], x[1:3], x[5]
+    return [made, other, last, np.linspace(x[1], 2.0, 2)[:1]]
+
+
 def of_objects(x):
     made = x[:3].astype(object)
     made[1] = x[4]
@@ -214,6 +220,7 @@ CALLED = {  # np.vectorize is looked up when it is called
     "types of several": lambda x: [*np.vectorize(lambda t: (t, t + 1), otypes="fd")(x)],
     "lines that are written": lines_written,
     "cells of objects": of_objects,
+    "spaced numbers that are overwritten": spaced,
 }
 
 

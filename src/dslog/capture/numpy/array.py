@@ -46,7 +46,7 @@ from dslog.capture.numpy.memory import (
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.scalar import CLASSES, make, new, teach_json
 from dslog.capture.numpy.view import can_be_root
-from dslog.capture.numpy.way_out import decide, lend, look, take
+from dslog.capture.numpy.way_out import Leaves, decide, lend, take
 from dslog.capture.recorder import Step, StoreRecorder
 from dslog.errors import CaptureError
 
@@ -374,7 +374,7 @@ def _in_shuffle(frame: FrameType) -> bool:
     return "shuffle" in code.co_names and code.co_code[frame.f_lasti] in _CALLS
 
 
-class TrackedArray(Methods):
+class TrackedArray(Leaves, Methods):
     """A numpy array whose lineage is recorded; ``store.track`` makes one.
 
     Everything done with it gives tracked arrays and scalars. Views share memory as in numpy: a
@@ -547,25 +547,13 @@ class TrackedArray(Methods):
 
     # what leaves
 
-    def __bool__(self) -> bool:
-        return bool(decide(self))
-
     def __contains__(self, value: Any) -> bool:
         if isinstance(value, (Tracked, TrackedScalar)):
             value = decide(value, "in")
         return value in decide(self, "in")
 
-    def __float__(self) -> float:
-        return float(take(self, "float"))
-
-    def __int__(self) -> int:
-        return int(take(self, "int"))
-
     def __index__(self) -> int:
         return operator.index(take(self, "index"))
-
-    def __complex__(self) -> complex:
-        return complex(take(self, "complex"))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         plain = lend(self, "__array__")
@@ -596,26 +584,6 @@ class TrackedArray(Methods):
     def ctypes(self) -> Any:
         """See ``numpy.ndarray.ctypes``; the values leave tracking."""
         return lend(self, "ctypes").ctypes
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return take(self, "pickle").__reduce_ex__(protocol)
-
-    def __reduce__(self) -> Any:
-        return take(self, "pickle").__reduce__()
-
-    # to look at
-
-    def __repr__(self) -> str:
-        return repr(look(self))
-
-    def __str__(self) -> str:
-        return str(look(self))
-
-    def __format__(self, spec: str) -> str:
-        return format(look(self), spec)
-
-    def __dir__(self) -> list[str]:
-        return [*dir(np.ndarray), "name", "named"]
 
 
 UFUNCS = {

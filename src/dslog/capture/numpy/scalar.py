@@ -29,7 +29,7 @@ from dslog.capture.numpy.memory import (
     tracked_in,
     wrap_root,
 )
-from dslog.capture.numpy.way_out import decide, leak, look, take
+from dslog.capture.numpy.way_out import Leaves, leak, take
 from dslog.capture.recorder import Step, StoreRecorder, Use
 
 _PLAIN = frozenset(
@@ -190,7 +190,7 @@ def _followed(name: str) -> Any:
     return method
 
 
-class Scalar(TrackedScalar):
+class Scalar(Leaves, TrackedScalar):
     """A number that knows where it comes from; it works like the one it stands for."""
 
     __slots__ = ()
@@ -298,23 +298,11 @@ class Scalar(TrackedScalar):
 
     # what leaves
 
-    def __bool__(self) -> bool:
-        return bool(decide(self))
-
-    def __float__(self) -> float:
-        return float(take(self, "float"))
-
-    def __int__(self) -> int:
-        return int(take(self, "int"))
-
     def __index__(self) -> int:
         return operator.index(take(self, "index") if self._is_whole() else self.plain)
 
     def _is_whole(self) -> bool:
         return hasattr(self.plain, "__index__")
-
-    def __complex__(self) -> complex:
-        return complex(take(self, "complex"))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.array(take(self, "__array__"), dtype=dtype)
@@ -329,29 +317,12 @@ class Scalar(TrackedScalar):
         plain = take(self, "tolist")
         return plain.tolist() if isinstance(plain, np.generic) else plain
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return take(self, "pickle").__reduce_ex__(protocol)
-
     def __hash__(self) -> int:
         return hash(take(self, "hash"))
 
     def __conform__(self, protocol: Any) -> Any:
         """Return the number as ``sqlite3`` takes it."""
         return take(self, "sqlite3")
-
-    # to look at
-
-    def __repr__(self) -> str:
-        return repr(look(self))
-
-    def __str__(self) -> str:
-        return str(look(self))
-
-    def __format__(self, spec: str) -> str:
-        return format(look(self), spec)
-
-    def __dir__(self) -> list[str]:
-        return [*dir(self.plain), "name", "named"]
 
 
 class _Method:

@@ -107,7 +107,17 @@ def _with_lists(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any])
     """``np.sum([x, y])``: numpy does not look into lists before it takes their values."""
     with seen_leaving() as seen:
         result = original(*args, **kwargs)
-    return run_function(TrackedArray, original, args, kwargs) if seen else result
+    if seen:
+        return run_function(TrackedArray, original, args, kwargs)
+    return _latent(result, original.__name__)
+
+
+def _spaced(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.linspace(a, b, n)`` makes a new array, whatever its memory is said to belong to."""
+    result = _with_lists(original, args, kwargs)
+    if type(result) is not np.ndarray:
+        return result
+    return wrap_latent(TrackedArray, result, Latent(result, original.__name__))
 
 
 def _run(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -339,6 +349,7 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
     """Everything that is replaced: where it is, its name, and what stands in for it."""
     acts: dict[str, Act] = dict.fromkeys(_CONVERSIONS.split(), _convert)
     acts |= dict.fromkeys(_MADE.split(), _create)
+    acts |= dict.fromkeys(("linspace", "logspace", "geomspace"), _spaced)
     acts |= {"array": _array, "fromiter": _of_items, "asarray_chkfinite": _finite}
     found = [(np, name, StandIn(getattr(np, name), act)) for name, act in acts.items()]
     for full, function in public_functions():

@@ -97,6 +97,42 @@ def look(value: Tracked | TrackedScalar) -> Any:
     return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
 
 
+class Leaves:
+    """What Python asks of an array and of a number alike, and gets without lineage."""
+
+    __slots__ = ()
+
+    def __bool__(self: Any) -> bool:
+        return bool(decide(self))
+
+    def __float__(self: Any) -> float:
+        return float(take(self, "float"))
+
+    def __int__(self: Any) -> int:
+        return int(take(self, "int"))
+
+    def __complex__(self: Any) -> complex:
+        return complex(take(self, "complex"))
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        return take(self, "pickle").__reduce_ex__(protocol)
+
+    def __reduce__(self: Any) -> Any:
+        return take(self, "pickle").__reduce__()
+
+    def __repr__(self: Any) -> str:
+        return repr(look(self))
+
+    def __str__(self: Any) -> str:
+        return str(look(self))
+
+    def __format__(self: Any, spec: str) -> str:
+        return format(look(self), spec)
+
+    def __dir__(self: Any) -> list[str]:
+        return [*dir(self.__class__), "name", "named"]
+
+
 def nodes_behind(value: Tracked | TrackedScalar) -> Iterable[Node]:
     """Return the nodes that hold a value, or that a scalar was computed from."""
     if isinstance(value, Tracked):

@@ -229,6 +229,29 @@ def test_functions_of_cells_lines_and_objects(name):
     check(CALLED[name], V, equal=True)
 
 
+class Held:
+    """A program's own class of arrays."""
+
+    def __init__(self, values, *, plainly):
+        self.values, self.plainly = values, plainly
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.values) if self.plainly else self.values
+
+
+def test_classes_that_numpy_makes_arrays_of():
+    with dslog.open(":memory:", leaks="ignore") as store:
+        x = store.track(V.copy(), "A")
+        for convert in (np.asarray, np.array):
+            made = convert(Held(x, plainly=False))
+            assert traced(store, made * 2) == ({(k, k) for k in range(6)}, True)
+        assert not any(leak.loses for leak in store.leaks())
+        assert np.array(Held(x, plainly=True)).tolist() == V.tolist()
+        assert np.sum(Held(x, plainly=True)) == V.sum()
+        assert any(leak.loses for leak in store.leaks())
+        assert np.asarray(Held(V, plainly=False)).tolist() == V.tolist()
+
+
 def test_a_database_takes_a_number():
     with dslog.open(":memory:", leaks="ignore") as store, sqlite3.connect(":memory:") as base:
         x = store.track(V.copy(), "A")

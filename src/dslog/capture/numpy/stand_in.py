@@ -56,8 +56,8 @@ def _is_of_library(code: CodeType) -> bool:
 
 def _is_followed(frame: FrameType, name: str) -> bool:
     code = frame.f_code
-    if code.co_filename.startswith(_HERE):
-        return False
+    if code.co_filename.startswith(_HERE) or code.co_name == "__array__":
+        return False  # the latter is called by C, which takes what it gives for a real array
     if not (_is_own(code) or (_FOLLOWED.get() and _is_of_library(code))):
         return False
     return is_calling(frame, name)

@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,7 @@ from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
 from dslog.capture.numpy.way_out import decide, leak, lend, seen_leaving, take
+from dslog.capture.place import origin_of
 from dslog.capture.recorder import StoreRecorder
 
 _ASARRAY, _GENERATOR = np.asarray, np.random.Generator
@@ -75,6 +76,11 @@ def _convert(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
             args = (plainly(value), *args[1:])
         return run_function(TrackedArray, original, args, kwargs)
     if type(value) not in (list, tuple):
+        own = getattr(type(value), "__array__", None)
+        if isinstance(own, FunctionType) and origin_of(own.__code__) == "program":
+            made = own(value)  # C would not take a tracked array from it
+            if isinstance(made, Tracked):
+                return run_function(TrackedArray, original, (made, *args[1:]), kwargs)
         return original(*args, **kwargs)
     with seen_leaving() as seen:
         result = original(*args, **kwargs)

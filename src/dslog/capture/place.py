@@ -194,6 +194,7 @@ def _handed_on(code: CodeType) -> frozenset[str]:
     )
 
 
+@lru_cache(maxsize=4096)
 def _loads_called(code: CodeType) -> dict[int, dis.Instruction]:
     """Return what loads the function for each call: both begin at the same place in the text.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -88,24 +89,6 @@ class TrackedFlat:
         for mask in masks.nodes:
             write_mask(memory, plain, mask)
 
-    def __eq__(self, other: object) -> Any:
-        return self.base.flatten() == other
-
-    def __ne__(self, other: object) -> Any:
-        return self.base.flatten() != other
-
-    def __lt__(self, other: Any) -> Any:
-        return self.base.flatten() < other
-
-    def __le__(self, other: Any) -> Any:
-        return self.base.flatten() <= other
-
-    def __gt__(self, other: Any) -> Any:
-        return self.base.flatten() > other
-
-    def __ge__(self, other: Any) -> Any:
-        return self.base.flatten() >= other
-
     __hash__ = None  # type: ignore[assignment]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -115,6 +98,14 @@ class TrackedFlat:
     def copy(self) -> Any:
         """Return the cells as an array of one axis."""
         return self.base.flatten()
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+
+    def _compare(self: TrackedFlat, other: Any, _name: str = _name) -> Any:
+        return getattr(operator, _name)(self.base.flatten(), other)
+
+    setattr(TrackedFlat, f"__{_name}__", _compare)
 
 
 class StandsFor(type):

@@ -16,6 +16,7 @@ ORDER = (
     "errors",
     "config",
     "cost",
+    "kernel",
     "cells",
     "relation",
     "lineage",

@@ -128,13 +128,15 @@ def is_shown() -> bool:
     """
     frame = caller()
     if frame is None or origin_of(frame.f_code) != "program":
-        return True
+        return frame is None or frame.f_globals.get("__name__") not in _WRITING
     name = _calls(frame.f_code).get(frame.f_lasti)
     if name is None:
         return True  # an f-string, or the operator %
     return name in _SHOWING
 
 
+_WRITING = frozenset({"csv", "configparser", "xml.etree.ElementTree"})
+"""Libraries that write what they are given as it is."""
 _SHOWING = frozenset({"print", "format", "display", "pprint", "warn"}) | frozenset(
     {"debug", "info", "warning", "error", "exception", "critical", "log"}
 )

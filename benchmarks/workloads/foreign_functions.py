@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from benchmarks.workloads.foreign_arguments import MORE
+from benchmarks.workloads.foreign_tables import TABLES
 from dslog.types import Array
 
 MODULES = {
@@ -28,13 +29,27 @@ MODULES = {
             *("colorsys", "contextvars", "copy", "csv", "ctypes", "dataclasses", "datetime"),
             *("decimal", "fractions", "functools", "hashlib", "heapq", "inspect", "io"),
             *("ipaddress", "itertools", "json", "math", "numbers", "operator", "pickle", "pprint"),
-            *("random", "re", "statistics", "string", "struct", "textwrap", "time", "types"),
+            *(
+                "cv2",
+                "einops",
+                "random",
+                "re",
+                "sqlite3",
+                "statistics",
+                "string",
+                "struct",
+                "textwrap",
+                "time",
+                "types",
+            ),
             *("uuid", "weakref", "zlib"),
         )
     },
     "futures": "concurrent.futures",
     "np": "numpy",
+    "pa": "pyarrow",
     "pd": "pandas",
+    "plt": "matplotlib.pyplot",
     "csgraph": "scipy.sparse.csgraph",
     "hierarchy": "scipy.cluster.hierarchy",
     "sparse_io": "scipy.io",
@@ -949,8 +964,15 @@ def scaled_by(values: Any, factor: Any) -> Any:
     return values * factor
 
 
+@numba.stencil
+def neighbours(values: Any) -> Any:
+    """Add the two beside each."""
+    return values[0, -1] + values[0, 1]
+
+
 HELPERS: Mapping[str, Any] = {
     "masked_sum": masked_sum,
+    "neighbours": neighbours,
     "fill_out": fill_out,
     "pair_distances": pair_distances,
     "scaled_by": scaled_by,
@@ -970,7 +992,7 @@ def installed(library: str) -> bool:
 
 def calls() -> Iterator[tuple[str, str]]:
     """Give every call, after its heading."""
-    for library, lines in itertools.chain(CALLS.items(), MORE.items()):
+    for library, lines in itertools.chain(CALLS.items(), MORE.items(), TABLES.items()):
         if installed(library):
             for line in lines.strip().splitlines():
                 yield library, line

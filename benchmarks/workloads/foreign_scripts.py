@@ -128,6 +128,17 @@ def through_csv(image: Any) -> Any:
 
 
 @program
+def through_a_dict_writer(a: Any, b: Any) -> Any:
+    """Write rows by name, and read them again."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["p", "q"])
+    writer.writeheader()
+    writer.writerows({"p": p, "q": q} for p, q in zip(a, b, strict=True))
+    text.seek(0)
+    return [float(row["p"]) * float(row["q"]) for row in csv.DictReader(text)]
+
+
+@program
 def through_json(a: Any) -> Any:
     """Write a record as text and read it."""
     text = json.dumps({"mean": float(a.mean()), "values": a.tolist()})

@@ -128,10 +128,12 @@ def is_shown() -> bool:
     """
     frame = caller()
     if frame is None or origin_of(frame.f_code) != "program":
-        return True
+        return frame is None or frame.f_globals.get("__name__") not in _WRITING
     return _is_shown_at(frame.f_code, frame.f_lasti)
 
 
+_WRITING = frozenset({"csv", "configparser", "xml.etree.ElementTree"})
+"""Libraries that write what they are given as it is."""
 _SHOWING = frozenset(
     [
         *("print", "display", "pprint", "warn", "debug", "info", "warning", "error", "exception"),

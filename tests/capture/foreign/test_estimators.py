@@ -17,6 +17,7 @@ from sklearn import (
     decomposition,
     ensemble,
     exceptions,
+    feature_extraction,
     feature_selection,
     frozen,
     linear_model,
@@ -542,3 +543,21 @@ def test_warnings_are_none(x, y):
         warnings.simplefilter("error")
         ensemble.RandomForestClassifier(3).fit(x, y).predict(x)
         preprocessing.StandardScaler().fit_transform(x)
+
+
+def test_numbers_in_dicts_are_read(store):
+    x = store.track(np.array([1.0, 2.0, 3.0]), "x")
+    rows = [{"p": x[0]}, {"p": x[1], "q": x[2]}]
+    made = feature_extraction.DictVectorizer(sparse=False).fit_transform(rows)
+    assert plain_values(made).tolist() == [[1, 0], [2, 3]]
+    found = store.backward(store.name_of(made), (1, 1), to="x")
+    assert (found.count, found.exact, found.complete) == (3, False, True)
+
+
+def test_what_a_fit_chooses_is_a_decision(store):
+    x, y = store.track(X, "x"), store.track(Y, "y")
+    grid = {"n_neighbors": [1, 2]}
+    search = model_selection.GridSearchCV(neighbors.KNeighborsClassifier(), grid, cv=2).fit(x, y)
+    assert search.best_params_["n_neighbors"] in (1, 2)
+    noted = {(leak.array, leak.way, leak.loses) for leak in store.leaks()}
+    assert noted == {(name, "GridSearchCV.fit", False) for name in "xy"}

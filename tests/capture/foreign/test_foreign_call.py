@@ -344,3 +344,13 @@ def test_a_call_is_one_operation_under_the_functions_name(store):
     assert store.operations()[-1].name.endswith("shift")
     assert store.backward("z", [(2, 3)], to="A").indices().tolist() == [[2, 2]]
     assert y.shape == z.shape
+
+
+def test_results_with_attributes_hold_values(store):
+    stats = pytest.importorskip("scipy.stats")
+    a, b = np.array([0.3, 1.2, 0.7]), np.array([0.5, 0.1, 0.9, 1.4])
+    plain = stats.cramervonmises_2samp(a, b)
+    made = foreign(stats.cramervonmises_2samp)(store.track(a, "a"), store.track(b, "b"))
+    assert type(made) is type(plain)
+    assert (made.statistic, made.pvalue) == (plain.statistic, plain.pvalue)
+    assert store.backward(store.name_of(made.statistic), np.ones((), bool), to="b").count == 4

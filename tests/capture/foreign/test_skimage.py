@@ -134,6 +134,8 @@ TRANSFORMS = [
     equal(transform.warp, A, Plain(image(2, 3, 4) * 2)),
     loose(transform.warp, A, Plain(image(2, 3, 4) * 2), order=3),
     equal(transform.warp_polar, A, output_shape=(4, 5)),
+    within(transform.warp_polar, A, output_shape=(4, 4)).but(steps=(1e-3,)),
+    equal(transform.warp_polar, A, output_shape=(4, 4), clip=False),
     equal(transform.warp_polar, RGB, output_shape=(4, 5), channel_axis=-1),
     equal(transform.integral_image, W),
     equal(transform.downscale_local_mean, A, (2, 4)),

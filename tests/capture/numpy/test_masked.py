@@ -30,6 +30,9 @@ def in_place(x):
 EQUAL = {
     "filled": lambda x: np.ma.array(x, mask=HIDE).filled(0),
     "filled by a function": lambda x: np.ma.filled(np.ma.array(x, mask=HIDE), 0),
+    "another dtype": lambda x: np.ma.array(x, mask=HIDE, dtype="f4").filled(0),
+    "a dtype by place": lambda x: np.ma.masked_array(x, HIDE, float).filled(0),
+    "hidden without a copy": lambda x: np.ma.masked_where(HIDE, x, copy=False).filled(0),
     "own fill value": lambda x: np.ma.array(x, mask=HIDE, fill_value=7.5).filled(),
     "sum": lambda x: [np.ma.array(x, mask=HIDE).sum(), np.sum(np.ma.array(x, mask=HIDE))],
     "mean": lambda x: [np.ma.array(x, mask=HIDE).mean(), np.ma.mean(np.ma.array(x, mask=HIDE))],
@@ -171,3 +174,14 @@ def test_all_is_as_it_was_after_the_last_store():
         store.track(M.copy())
     assert type(np.ma.array([1.0])) is np.ma.MaskedArray
     assert type(np.ma.MaskedArray) is type
+
+
+@pytest.mark.parametrize("options", [{"keep_mask": False}, {"hard_mask": True}])
+def test_options_that_are_not_followed_are_leaks(options):
+    with dslog.open(":memory:", leaks="ignore") as store:
+        x = store.track(np.arange(6.0), "x")
+        made = np.ma.array(x, mask=HIDE, **options)
+        assert type(made) is np.ma.MaskedArray
+        assert {(leak.array, leak.way, leak.loses) for leak in store.leaks()} == {
+            ("x", "array", True)
+        }

@@ -145,6 +145,24 @@ def perhaps_everything(_: Call, data: Array, out: Array) -> Lineage:
     return all_to_all(out.shape, data.shape, exact=False)
 
 
+def whole_axes(call: Call, data: Array, out: Array) -> Lineage:
+    """Each output cell from all cells on the axes that the call is about."""
+    return on_axes(out, data, axes_given(call, data))
+
+
+def by_place(**axes: dict[int, int]) -> DataRule:
+    """Each output cell from an argument's cells on its own place of some axes, by argument.
+
+    ``by_place(X={0: 0})`` is for what reads a row of ``X``; of arguments not named all is read.
+    """
+
+    def rows(call: Call, data: Array, out: Array) -> Lineage:
+        name = next((key for key, value in call.arguments.items() if value is data), "")
+        return matched(out.shape, data.shape, axes.get(name, {}))
+
+    return rows
+
+
 def names_of(module: str, listed: str) -> list[str]:
     """Return dotted names: ``names_of("scipy.fft", "fft ifft")``.
 

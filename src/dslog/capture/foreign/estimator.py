@@ -20,8 +20,6 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -29,10 +27,18 @@ import numpy as np
 
 from dslog.capture.foreign.estimator_rule import MethodCall, Reads, method_call, spec_of
 from dslog.capture.foreign.hidden_attribute import guard, unguard
+from dslog.capture.foreign.recipe import INSIDE, inside
 from dslog.capture.numpy.array import TrackedArray, plain_values
 from dslog.capture.numpy.call import signature_of
 from dslog.capture.numpy.dispatch import execute
-from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, node_of, own_node
+from dslog.capture.numpy.memory import (
+    Tracked,
+    TrackedScalar,
+    first_tracked,
+    node_of,
+    own_node,
+    tracked_in,
+)
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.way_out import leak
 from dslog.types import Array
@@ -52,19 +58,8 @@ _PASSING = frozenset(
 )
 _RULES = ("transformers", "predictors")
 _STATE = "_dslog_state"
-_INSIDE: ContextVar[bool] = ContextVar("_INSIDE", default=False)
 Function = Callable[..., Any]
 Undo = Callable[[], None]
-
-
-@contextmanager
-def _inside() -> Iterator[None]:
-    """Let methods that are called meanwhile be a part of the one that is."""
-    token = _INSIDE.set(True)
-    try:
-        yield
-    finally:
-        _INSIDE.reset(token)
 
 
 # --- what is on an estimator ---------------------------------------------------------------------
@@ -219,7 +214,7 @@ def _guard_hidden(estimator: Any) -> None:
 
 
 def _read(estimator: Any, name: str) -> None:
-    if not _INSIDE.get():
+    if not INSIDE.get():
         leak(f"{type(estimator).__name__}.{name}", vars(estimator).get(_STATE))
 
 
@@ -292,7 +287,7 @@ def call_method(
     A class defined elsewhere that has methods of its own is followed through them.
     """
     tracked = holds_tracked(estimator)
-    if _INSIDE.get():
+    if INSIDE.get():
         if tracked and name in FITS:
             vars(estimator).update(plain_fields(estimator, {}, copy=True))
             vars(estimator).pop(_STATE, None)
@@ -333,7 +328,7 @@ def _use(
 
     def run() -> Any:
         try:
-            with _inside():
+            with inside():
                 return function(twin, *plain_args, **plain_kwargs)
         finally:
             _transfer(twin, fields, estimator)
@@ -396,7 +391,7 @@ def _each(
     """Give what a method gives one by one, each as a call of its own."""
     while True:
         try:
-            with _inside():
+            with inside():
                 item = next(items)
         except StopIteration:
             return
@@ -407,7 +402,14 @@ _END = object()
 
 
 def _tracked_items(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if first_tracked((value,)) is not None}
+    """Return the values that are tracked or hold what is; of dicts, a list of what they hold."""
+    found = {}
+    for key, value in values.items():
+        held = list(tracked_in((value,)))
+        if held:
+            many = value if type(value) in (list, tuple) else (value,)
+            found[key] = held if any(isinstance(item, dict) for item in many) else value
+    return found
 
 
 def _attributes(estimator: Any, reads: Reads | None, *, opaque: bool) -> dict[str, Any]:
@@ -469,7 +471,7 @@ def _fit(
     made: dict[str, Any] = {}
 
     def compute(*_args: Any, **_values: Any) -> Any:
-        with _inside():
+        with inside():
             result.append(function(estimator, *plain_args, **plain_kwargs))
         fitted = [key for key in fields if _is_fitted(key) or (spec and key in spec.fit)]
         changed = _changed(fitted, fields, before, plain, goes_on=goes_on)
@@ -489,7 +491,13 @@ def _fit(
             if fields.get(key, _END) is plain[key]:
                 fields[key] = before[key]
     _show(estimator, step, made, list(found), sources)
+    if any(type(made[key]) in _CHOSEN and key[:2] != "n_" for key in made):
+        leak(title, *sources.values(), loses=False)
     return _fit_result(estimator, name, given, made, result[0])
+
+
+_CHOSEN = (int, bool, str, dict)
+"""What a fit decides for, as the best of some parameters: it stays plain."""
 
 
 def _changed(
@@ -583,21 +591,13 @@ def _fit_result(
 
 
 def _method(function: Function, name: str) -> Function:
+    """Wrap a method, or the getter of what is computed from what was fitted."""
+
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return call_method(self, function, name, args, kwargs)
 
     return method
-
-
-def _attribute(getter: Function, name: str) -> Function:
-    """Make the getter of what is computed from what was fitted."""
-
-    @functools.wraps(getter)
-    def get(self: Any) -> Any:
-        return call_method(self, getter, name, (), {})
-
-    return get
 
 
 _PATCHES: dict[tuple[type, str], tuple[list[int], Undo]] = {}
@@ -612,7 +612,7 @@ def _patch(owner: type, name: str, value: Any) -> Undo | None:
         value.fn = _method(guarded, name)
         return functools.partial(setattr, value, "fn", guarded)
     elif isinstance(value, property) and value.fget and _is_computed(owner, name):
-        getter = _attribute(value.fget, name)
+        getter = _method(value.fget, name)
         setattr(owner, name, property(getter, value.fset, value.fdel, value.__doc__))
     else:
         return None
@@ -662,18 +662,15 @@ def _unpatch(mine: list[tuple[type, str]]) -> None:
 
 def watch_estimators(module: ModuleType) -> Undo:
     """Record calls of the estimators that are defined in a module, or in a package up to now."""
-    from_here = (module.__name__, f"{module.__name__}.")
+    home = f"{module.__name__}."
     base = importlib.import_module("sklearn.base").BaseEstimator
-    classes, found = [base], {base}
-    while classes:
-        for each in classes.pop().__subclasses__():
-            if each not in found:
-                found.add(each)
-                classes.append(each)
-    inside = [
-        c for c in found if c.__module__ == from_here[0] or c.__module__.startswith(from_here[1])
-    ]
-    undo = [watch_class(each) for each in sorted(inside, key=lambda c: (c.__module__, c.__name__))]
+    found, waiting = {base}, [base]
+    while waiting:
+        more = [each for each in waiting.pop().__subclasses__() if each not in found]
+        found.update(more)
+        waiting += more
+    ours = [each for each in found if f"{each.__module__}.".startswith(home)]
+    undo = [watch_class(each) for each in sorted(ours, key=lambda c: (c.__module__, c.__name__))]
 
     def end() -> None:
         while undo:

@@ -302,26 +302,25 @@ _HARMLESS = (bool, str, type(None), type, np.dtype, np.ufunc)
 def _rebuilt(value: Any, visit: Callable[[Any], Any]) -> Any:
     """Return a result with ``visit(leaf)`` in place of each array and number in it."""
     kind = type(value)
-    if kind is np.ndarray or kind in (float, int, complex) or isinstance(value, np.generic):
-        return visit(value)
-    if isinstance(value, (Tracked, TrackedScalar)):
-        return visit(value)
-    if kind in (list, tuple, slice):
-        parts = (value.start, value.stop, value.step) if kind is slice else value
-        made = [_rebuilt(item, visit) for item in parts]
-        return slice(*made) if kind is slice else kind(made)
-    if isinstance(value, tuple):
+    made: Any
+    if kind in (list, tuple):
+        made = kind([_rebuilt(item, visit) for item in value])
+    elif kind is slice:
+        made = slice(*[_rebuilt(item, visit) for item in (value.start, value.stop, value.step)])
+    elif isinstance(value, tuple):
         made = tuple.__new__(kind, [_rebuilt(item, visit) for item in value])
         same = dict(zip(map(id, value), made, strict=True))
         for key, item in getattr(value, "__dict__", {}).items():
             made.__dict__[key] = same[id(item)] if id(item) in same else _rebuilt(item, visit)
-        return made
-    if isinstance(value, dict):
-        copied = copy.copy(value)
-        for key, item in value.items():
-            copied[key] = _rebuilt(item, visit)
-        return copied
-    return visit(value)
+    elif isinstance(value, dict):
+        made = copy.copy(value)
+        made.update({key: _rebuilt(item, visit) for key, item in value.items()})
+    elif kind.__name__.endswith("Result") and kind.__module__.startswith("scipy."):
+        made = copy.copy(value)
+        vars(made).update({key: _rebuilt(item, visit) for key, item in vars(value).items()})
+    else:
+        made = visit(value)
+    return made
 
 
 def leaves_of(result: Any) -> tuple[list[Any], bool]:

@@ -39,18 +39,19 @@ from dslog.types import I64, Array
 
 Role = Callable[["Recipe", str, Array, Array], Lineage]
 _KEPT = "_dslog_recipe"
-_INSIDE: ContextVar[bool] = ContextVar("_INSIDE", default=False)
+INSIDE: ContextVar[bool] = ContextVar("INSIDE", default=False)
+"""Whether a library is at work on plain values, which is recorded as one call."""
 MOST_VALUES, MOST_WEIGHTS = 1 << 11, 1 << 22
 
 
 @contextmanager
-def _inside() -> Iterator[None]:
-    """Run what objects do by themselves on plain values."""
-    token = _INSIDE.set(True)
+def inside() -> Iterator[None]:
+    """Let what a library does meanwhile be a part of the call that is recorded."""
+    token = INSIDE.set(True)
     try:
         yield
     finally:
-        _INSIDE.reset(token)
+        INSIDE.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Recipe:
     def run(self, name: str = "", value: Any = None) -> Any:
         """Follow the recipe on plain values, perhaps with another value of one argument."""
         made: Any = None
-        with _inside():
+        with inside():
             for place, part in enumerate(self.parts):
                 values = {key: plain_in(one) for key, one in part.given.items()}
                 key = name.split(".")[1] if name.startswith(f"{place}.") else ""
@@ -301,7 +302,7 @@ def _is_known(values: tuple[Any, ...]) -> bool:
 
 def _leave(name: str, given: tuple[Any, ...]) -> None:
     """Take note of objects with a recipe that others get: nobody follows what they hold."""
-    if not _INSIDE.get():
+    if not INSIDE.get():
         for value in given:
             recipe = getattr(value, "__dict__", {}).get(_KEPT)
             if recipe is not None:
@@ -331,13 +332,13 @@ def _method(original: Any, name: str) -> Any:
         recipe, given = vars(self).get(_KEPT), (*args, *kwargs.values())
         _leave(name, given)
         asked = recipe is not None or first_tracked(given) is not None
-        if _INSIDE.get() or not asked:
+        if INSIDE.get() or not asked:
             return original(self, *args, **kwargs)
         if recipe is None:
             recipe = Recipe((RecipeStep(functools.partial(copy.copy, self), {}),), type(self))
         recipe = recipe.then(name, _bound(original, args, kwargs, skip=1))
         plain = {key: plain_in(value) for key, value in kwargs.items()}
-        with _inside():
+        with inside():
             result = original(self, *map(plain_in, args), **plain)
         if result is None or result is self:
             vars(self)[_KEPT] = recipe
@@ -384,7 +385,7 @@ def _attribute(original: Any) -> Any:
         value = original(self, name)
         if name[0] != "_" and isinstance(value, (np.ndarray, np.generic, float, tuple, list)):
             recipe = vars(self).get(_KEPT)
-            if recipe is not None and not _INSIDE.get():
+            if recipe is not None and not INSIDE.get():
                 leak(f"{type(self).__name__}.{name}", *recipe.arrays().values())
         return value
 

@@ -9,16 +9,15 @@ they need, are imported at the first call with tracked values.
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable
 from contextvars import Context
 from functools import lru_cache, partial
-from importlib.machinery import ModuleSpec
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Self
 
+from dslog.capture.arrival import Arrivals
 from dslog.capture.foreign.estimator import watch_estimators
 from dslog.capture.foreign.foreign_call import call_foreign
 from dslog.capture.foreign.recipe import watch_objects
@@ -138,7 +137,7 @@ class WatchedLibraries:
 
     def arrive(self, names: Iterable[str]) -> None:
         """Watch modules when they are imported."""
-        arrivals = _Arrivals(self, set(names))
+        arrivals = Arrivals(names, self.execute)
         sys.meta_path.insert(0, arrivals)
         self._undo.append(partial(sys.meta_path.remove, arrivals))
 
@@ -204,7 +203,8 @@ def _is_function(value: Any, module: ModuleType) -> bool:
         type(value).__name__ in ("cython_function_or_method", "_Function")  # compiled; scipy.fft's
     )
     library = module.__name__.partition(".")[0]
-    return known and str(getattr(value, "__module__", "")).partition(".")[0] in (library, "")
+    home = getattr(value, "__module__", None) or ""  # none if made in C
+    return known and str(home).partition(".")[0] in (library, "")
 
 
 def _is_program(module: Any) -> bool:
@@ -230,23 +230,3 @@ def _load_rules(module: str) -> None:
     library, *inner = module.split(".")[:2]
     for rules in _RULES.get(".".join([library, *inner]), _RULES.get(library, "")).split():
         Context().run(importlib.import_module, f"dslog.capture.foreign.rules.{rules}")
-
-
-class _Arrivals(importlib.abc.MetaPathFinder):
-    """Sees modules being imported, and lets them be watched."""
-
-    def __init__(self, watch: WatchedLibraries, names: set[str]) -> None:
-        self._watch, self._names = watch, names
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Find a module as everybody does, and watch it once it is there."""
-        del path, target
-        if name not in self._names:
-            return None
-        self._names.discard(name)
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None:
-            return spec
-        run = partial(self._watch.execute, spec.loader.exec_module)
-        spec.loader.exec_module = run  # type: ignore[method-assign]
-        return spec

@@ -28,7 +28,7 @@ from dslog.capture.numpy.dispatch import call_function, call_ufunc, execute
 from dslog.capture.numpy.handlers import LIKE, NEW, SPECIAL, create, ufunc_at, without_lists
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.item import as_tracked, get_cell, get_item, set_cell, set_item
-from dslog.capture.numpy.loan import give_buffers
+from dslog.capture.numpy.loan import give_buffers, name_in_errors
 from dslog.capture.numpy.memory import (
     SUBCLASSES,
     Memory,
@@ -624,6 +624,7 @@ for _name, _ufunc in {
 }.items():
     setattr(TrackedArray, f"__{_name}__", _unary(_name, _ufunc))
 give_buffers(TrackedArray)
+name_in_errors(TrackedArray, "(dslog.watch its library, or give it dslog.plain(x))")
 
 
 def track(

@@ -2,7 +2,7 @@
 
 ``memoryview(x)``, Cython's typed arguments, hashing and writing to files take values as buffers.
 Classes written in Python have them from Python 3.12 on; for older ones the type's own slot is
-filled with a function that asks the object for the array.
+filled with a function that asks the object for the array. So is the name that C code knows it by.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def differing(old: Array, new: Array) -> Mask:
     return np.asarray((cells[0] != cells[1]).reshape(-1, size).any(axis=1))
 
 
-_SLOTS_BEFORE = 20  # pointer-sized fields of a type object before ``tp_as_buffer``
+_NAME, _BUFFER = 3, 20  # places of ``tp_name`` and ``tp_as_buffer`` in a type object, in pointers
 _GET = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
 _KEPT: list[Any] = []  # what the interpreter points to must stay
 
@@ -75,5 +75,15 @@ def give_buffers(kind: type) -> None:
     slot = _GET(get_buffer)
     table = (ctypes.c_void_p * 2)(ctypes.cast(slot, ctypes.c_void_p).value, None)
     _KEPT.extend((slot, table))
-    place = ctypes.c_void_p.from_address(id(kind) + _SLOTS_BEFORE * ctypes.sizeof(ctypes.c_void_p))
-    place.value = ctypes.addressof(table)
+    _field(kind, _BUFFER).value = ctypes.addressof(table)
+
+
+def name_in_errors(kind: type, hint: str) -> None:
+    """Let C code that refuses objects of a class say after its name what to do."""
+    name = ctypes.create_string_buffer(f"{kind.__name__} {hint}".encode())
+    _KEPT.append(name)
+    _field(kind, _NAME).value = ctypes.addressof(name)
+
+
+def _field(kind: type, place: int) -> ctypes.c_void_p:
+    return ctypes.c_void_p.from_address(id(kind) + place * ctypes.sizeof(ctypes.c_void_p))

@@ -378,6 +378,13 @@ def _agrees(made: Any, result: Any) -> bool:
 # what makes masked arrays
 
 
+def _left(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Give plain values to numpy."""
+    values = list(_flat((*args, *kwargs.values())))
+    leak(original.__name__, *map(_data, values), *map(_mask, values))
+    return original(*map(_plain, args), **{key: _plain(kwargs[key]) for key in kwargs})
+
+
 def make_masked(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.ma.array(x, mask=m)``."""
     given = dict(zip(("data", "mask" if original is _REAL else "dtype"), args, strict=False))
@@ -388,9 +395,11 @@ def make_masked(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any])
         or type(data) is TrackedMasked
         or is_tracked(as_tracked(data, TrackedArray))
     )
-    if not ours or given.keys() - {"data", "mask", "fill_value", "copy"}:
-        return original(*map(_plain, args), **{key: _plain(kwargs[key]) for key in kwargs})
+    if not ours or given.keys() - {"data", "mask", "fill_value", "copy", "dtype"}:
+        return _left(original, args, kwargs)
     old, data = _mask(data), as_tracked(_data(data), TrackedArray)
+    if "dtype" in given and isinstance(data, Tracked):
+        data = data.astype(given["dtype"], copy=False)
     if not isinstance(data, Tracked):
         data = _new(np.array(data))
     made = TrackedMasked(data.copy() if given.get("copy") else data, old, given.get("fill_value"))
@@ -403,14 +412,17 @@ def hide_where(test: Callable[..., Any]) -> Act:
     """Make what ``np.ma.masked_greater(x, v)`` and its kin do: hide where a test holds."""
 
     def act(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        if kwargs or not any(type(arg) is TrackedMasked or is_tracked(arg) for arg in args):
-            return original(*map(_plain, args), **kwargs)
+        ours = any(type(arg) is TrackedMasked or is_tracked(arg) for arg in args)
+        if not ours or kwargs.keys() - {"copy"}:
+            return _left(original, args, kwargs)
         name, x = original.__name__, args[original.__name__ == "masked_where"]
         hidden = test(*map(_data, args))
+        hidden = np.array(hidden) if type(hidden) in (list, tuple) else hidden
         if not plain_in(hidden).any() and name != "masked_invalid":
             hidden = NO_MASK
         fill = args[1] if name == "masked_equal" else None
-        return make_masked(_REAL, (x, hidden), {"fill_value": fill, "copy": True})
+        options = {"fill_value": fill, "copy": kwargs.get("copy", True)}
+        return make_masked(_REAL, (x, hidden), options)
 
     return act
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from dslog.algebra.product import identity
 from dslog.capture.numpy.cell_source import FLAT, Source, both, united
+from dslog.capture.numpy.loan import name_in_errors
 from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
@@ -83,6 +84,7 @@ def _class_for(kind: type) -> type[Scalar]:
     if issubclass(kind, np.generic) and kind not in (np.datetime64, np.timedelta64):
         fields["dtype"] = np.dtype(kind)
     made = CLASSES[kind] = type(f"Tracked_{kind.__name__}", (Scalar,), fields)
+    name_in_errors(made, f"(dslog.plain(x) is a {kind.__name__})")
     _TRACKED.add(made)
     return made
 

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from dslog.capture.numpy.array import TrackedArray, run_function
+from dslog.capture.numpy.boundary import Boundaries
 from dslog.capture.numpy.call import Call, Inputs, Lineages, describe
 from dslog.capture.numpy.callback import FOLLOWED
 from dslog.capture.numpy.cell_iterator import (
@@ -56,7 +57,7 @@ from dslog.capture.numpy.records import make_records
 from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
-from dslog.capture.numpy.way_out import decide, leak, lend, seen_leaving, take
+from dslog.capture.numpy.way_out import decide, leak, seen_leaving
 from dslog.capture.place import origin_of
 from dslog.capture.recorder import StoreRecorder
 
@@ -398,35 +399,6 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
     ]
 
 
-def _compiled() -> list[tuple[Any, str, Any]]:
-    """Calls of what numba compiled, once it is there: it reads the memory of real arrays only."""
-    module = sys.modules.get("numba.core.dispatcher")
-    if module is None:
-        return []
-    original = module.Dispatcher.__call__
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        for arg in (*args, *kwargs.values()):
-            if isinstance(arg, (Tracked, TrackedScalar, tuple, list)):
-                args = tuple(map(_given, args))
-                kwargs = {name: _given(value) for name, value in kwargs.items()}
-                break
-        return original(self, *args, **kwargs)
-
-    return [(module.Dispatcher, "__call__", call)]
-
-
-def _given(value: Any) -> Any:
-    """Return a value as compiled code gets it; it may write into arrays."""
-    if isinstance(value, Tracked):
-        return lend(value, "numba")
-    if isinstance(value, TrackedScalar):
-        return take(value, "numba")
-    if type(value) in (list, tuple) and first_tracked(value) is not None:
-        return type(value)(map(_given, value))
-    return value
-
-
 def _as_it_is(module: ModuleType) -> ModuleType:
     """Return a copy of a module, under its own name: what is put into the module is not in it."""
     copy = ModuleType(module.__name__)
@@ -467,32 +439,33 @@ class Substitution:
         self._own = Own()
         self._open: set[StoreRecorder] = set()
         self._changes: list[tuple[Any, str, Any, Any]] = []  # a place, a name, before and after
-        self._compiled = False  # whether numba's calls are among them
+        self._boundaries = Boundaries()
 
     def begin(self, recorder: StoreRecorder) -> None:
         """Put the substitutes in place for a store that tracks now."""
         self._own.spare()
-        late = _compiled() if self._changes and not self._compiled else []
-        if recorder in self._open and not late:
+        if recorder in self._open:
             return
         with self._lock:
-            known = recorder in self._open
-            found = late if self._changes else [*_stand_ins(), *_compiled()]
-            self._compiled = self._compiled or any(name == "__call__" for _, name, _ in found)
-            added = [(place, name, getattr(place, name), new) for place, name, new in found]
-            self._changes += added
-            for place, name, old, new in added if self._open else self._changes:
-                if getattr(place, name) is old:
-                    setattr(place, name, new)
+            if not self._changes:
+                found = _stand_ins()
+                self._changes = [
+                    (place, key, getattr(place, key), new) for place, key, new in found
+                ]
+            if not self._open:
+                for place, name, old, new in self._changes:
+                    if getattr(place, name) is old:
+                        setattr(place, name, new)
+                self._boundaries.begin()
             self._open.add(recorder)
-        if not known:
-            recorder.at_close(functools.partial(self.end, recorder))
+        recorder.at_close(functools.partial(self.end, recorder))
 
     def end(self, recorder: StoreRecorder) -> None:
         """Take them away again, after the last store."""
         with self._lock:
             self._open.discard(recorder)
             if not self._open:
+                self._boundaries.end()
                 for place, name, old, new in self._changes:
                     if getattr(place, name) is new:
                         setattr(place, name, old)

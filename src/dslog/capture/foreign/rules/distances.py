@@ -6,12 +6,12 @@ import numpy as np
 
 from dslog.algebra.product import all_to_all, matched, part, product, read
 from dslog.capture.foreign.data_rule import (
-    axes_given,
+    by_place,
     data_rule,
     everything,
     names_of,
-    on_axes,
     option,
+    whole_axes,
 )
 from dslog.capture.numpy.call import Call, Lineages
 from dslog.capture.numpy.index_run import index_run
@@ -68,21 +68,12 @@ def squareform(call: Call) -> Lineages | None:
     return index_run(call, "X", {"checks": False})
 
 
-@data_rule(
+data_rule(
     "scipy.spatial.distance.jensenshannon", data="p q", note="each cell from the axis of both"
+)(whole_axes)
+data_rule("scipy.cluster.vq.whiten", data="obs", note="each cell from its column")(
+    by_place(obs={1: 1})
 )
-def jensenshannon(call: Call, data: Array, out: Array) -> Lineage:
-    """Distributions along an axis."""
-    return on_axes(out, data, axes_given(call, data))
-
-
-@data_rule("scipy.cluster.vq.whiten", data="obs", note="each cell from its column")
-def whiten(_: Call, data: Array, out: Array) -> Lineage:
-    """Divided by the deviation of the column."""
-    return on_axes(out, data, [0])
-
-
-@data_rule("scipy.cluster.vq.vq", data="obs code_book", note="from the row and all codes")
-def vector_quantization(call: Call, data: Array, out: Array) -> Lineage:
-    """The nearest code, which all are compared for."""
-    return matched(out.shape, data.shape, {0: 0} if data is option(call, "obs") else {})
+data_rule("scipy.cluster.vq.vq", data="obs code_book", note="from the row and all codes")(
+    by_place(obs={0: 0})
+)

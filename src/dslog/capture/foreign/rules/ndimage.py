@@ -65,8 +65,8 @@ def per_axis(value: Any, count: int) -> list[Any]:
 
 
 def axes_filtered(call: Call, data: Array) -> Shape:
-    """Return the axes that a filter works on, in the order of its settings."""
-    return axes_given(call, data, "axes")
+    """Return the axes that a filter works on, in the order of its settings; of a line, one."""
+    return axes_given(call, data, "axis" if call.func.__name__.endswith("1d") else "axes")
 
 
 def reads(ndim: int, paths: Mapping[int, Path]) -> Reads:
@@ -117,23 +117,13 @@ def _gaussian_paths(call: Call, orders: Sequence[int], axes: Shape, modes: Seque
 
 
 @data_rule(
-    "scipy.ndimage.gaussian_filter", data="input", note="each cell from the cells under the weights"
-)
+    *names_of("scipy.ndimage", "gaussian_filter gaussian_filter1d"),
+    data="input", note="each cell from the cells under the weights",
+)  # fmt: skip
 def gaussian(call: Call, data: Array, _: Array) -> Lineage:
     """One pass along each axis."""
     axes = axes_filtered(call, data)
     orders, modes = (per_axis(option(call, name), len(axes)) for name in ("order", "mode"))
-    return settled(data, [_gaussian_paths(call, orders, axes, modes)], axes)
-
-
-@data_rule(
-    "scipy.ndimage.gaussian_filter1d",
-    data="input", note="each cell from the cells under the weights",
-)  # fmt: skip
-def gaussian_line(call: Call, data: Array, _: Array) -> Lineage:
-    """A Gaussian along one axis."""
-    axes = axes_given(call, data)
-    orders, modes = [option(call, "order")], [option(call, "mode")]
     return settled(data, [_gaussian_paths(call, orders, axes, modes)], axes)
 
 
@@ -208,19 +198,6 @@ def window_terms(
     return (terms, True) if len(terms) <= MOST_TERMS else (hull(terms), False)
 
 
-@data_rule(
-    *names_of("scipy.ndimage", "uniform_filter uniform_filter1d minimum_filter1d maximum_filter1d"),
-    data="input", note="each cell from the cells of its window",
-)  # fmt: skip
-def uniform(call: Call, data: Array, _: Array) -> Lineage:
-    """A box along some axes."""
-    line = call.func.__name__.endswith("1d")
-    axes = axes_given(call, data) if line else axes_filtered(call, data)
-    mask = np.ones([max(int(n), 1) for n in per_axis(option(call, "size"), len(axes))], bool)
-    terms, exact = window_terms(call, mask, len(axes))
-    return settled(data, terms, axes, exact=exact)
-
-
 _KERNELS = {"sobel": ([-1, 0, 1], [1, 2, 1]), "prewitt": ([-1, 0, 1], [1, 1, 1])}
 
 
@@ -287,11 +264,12 @@ def footprint_of(call: Call, axes: Shape) -> Mask:
 
 
 @data_rule(
+    *names_of("scipy.ndimage", "uniform_filter uniform_filter1d minimum_filter1d maximum_filter1d"),
     *names_of("scipy.ndimage", "minimum_filter maximum_filter"),
-    data="input", note="each cell from the cells of its footprint",
+    data="input", note="each cell from the cells of its window or footprint",
 )  # fmt: skip
-def extreme(call: Call, data: Array, _: Array) -> Lineage:
-    """The footprint, or the box."""
+def in_window(call: Call, data: Array, _: Array) -> Lineage:
+    """The footprint, or a box along some axes."""
     axes = axes_filtered(call, data)
     terms, exact = window_terms(call, footprint_of(call, axes), len(axes))
     return settled(data, terms, axes, exact=exact)
@@ -303,7 +281,7 @@ def extreme(call: Call, data: Array, _: Array) -> Lineage:
 )  # fmt: skip
 def any_filter(call: Call, data: Array, out: Array) -> Lineage:
     """A function of one's own may leave cells out."""
-    return extreme(call, data, out).with_exact(False)
+    return in_window(call, data, out).with_exact(False)
 
 
 @data_rule(
@@ -322,7 +300,7 @@ def any_line_filter(call: Call, data: Array, out: Array) -> Lineage:
 def ranked(call: Call, data: Array, out: Array) -> Lineage:
     """The filter itself, run on the ranks of all cells, says which cell it picks."""
     if has_nan(data):
-        return extreme(call, data, out).with_exact(False)
+        return in_window(call, data, out).with_exact(False)
     return picked_by_rank(
         data, lambda ranks, of: call.again({"input": ranks, "cval": of(option(call, "cval"))},
                                            without=("output",)),

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dslog.algebra.product import Part, all_to_all, matched, part, row
 from dslog.capture.foreign.data_rule import (
     UnknownCallError,
-    axes_given,
     data_rule,
     everything,
     names_of,
-    on_axes,
     option,
     place_of,
+    whole_axes,
 )
 from dslog.capture.numpy.call import Call
 from dslog.capture.numpy.index_run import moves
@@ -91,12 +90,7 @@ def lstsq(call: Call, data: Array, out: Array) -> Lineage | None:
     return matched(out.shape, data.shape, columns)
 
 
-@data_rule("scipy.linalg.norm", data="a", note="each cell from all cells on the axes")
-def norm(call: Call, data: Array, out: Array) -> Lineage:
-    """Of a vector, or of a matrix."""
-    return on_axes(out, data, axes_given(call, data))
-
-
+data_rule("scipy.linalg.norm", data="a", note="each cell from all cells on the axes")(whole_axes)
 data_rule(
     *names_of("scipy.linalg", "solve_sylvester subspace_angles"),
     data="a b q A B", note="each cell from all cells",

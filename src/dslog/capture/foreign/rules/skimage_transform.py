@@ -8,10 +8,11 @@ import numpy as np
 
 from dslog.algebra.axis import blocks, scan
 from dslog.algebra.positions import from_pairs
-from dslog.algebra.product import matched, part, product
+from dslog.algebra.product import part, product
 from dslog.algebra.restrict import union
 from dslog.capture.foreign.data_rule import (
     UnknownCallError,
+    by_place,
     data_rule,
     names_of,
     option,
@@ -67,7 +68,7 @@ def resize(call: Call, data: Array, out: Array) -> Lineage:
 
 def clipped(call: Call, data: Array, out: Array, found: Lineage) -> Lineage:
     """Add what cut values off: the smallest and the largest cell, where they did."""
-    if not option(call, "clip"):
+    if not option(call, "clip", call.func.__name__ == "warp_polar"):
         return found
     whole = np.asarray(call.again({"clip": False}))
     cells = np.flatnonzero((whole != out) & ~(np.isnan(whole) & np.isnan(out)))
@@ -168,7 +169,6 @@ def block_reduce(call: Call, data: Array, out: Array) -> Lineage:
     return product(out.shape, data.shape, *parts, exact=exact)
 
 
-@data_rule("skimage.transform.matrix_transform", data="coords", note="each point from its own")
-def matrix_transform(_: Call, data: Array, out: Array) -> Lineage:
-    """Points are rows."""
-    return matched(out.shape, data.shape, {0: 0})
+data_rule("skimage.transform.matrix_transform", data="coords", note="each point from its own")(
+    by_place(coords={0: 0})
+)

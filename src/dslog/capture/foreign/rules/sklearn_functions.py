@@ -21,6 +21,7 @@ from dslog.algebra.product import (
     same_order,
 )
 from dslog.algebra.restrict import union
+from dslog.capture.foreign.data_rule import by_place, data_rule
 from dslog.capture.numpy.call import Argument, Call, Lineages, arrange
 from dslog.capture.numpy.index_run import has_nan, index_run
 from dslog.capture.numpy.registry import rule
@@ -33,12 +34,17 @@ def sklearn_names(module: str, listed: str) -> list[str]:
     return [f"sklearn.{module}.{name}" for name in listed.split()]
 
 
-def of_all(call: Call, *, exact: bool = True) -> Lineages:
+def of_all(call: Call, *, exact: bool = True) -> Lineages | None:
     """Every output from every cell of every input."""
     return tuple(
         tuple(all_to_all(out.shape, array.shape, exact=exact) for array in call.inputs)
         for out in call.outputs
     )
+
+
+def some_of_all(call: Call) -> Lineages | None:
+    """Every output from every cell of every input, at most."""
+    return of_all(call, exact=False)
 
 
 def first_of(call: Call) -> Any:
@@ -217,19 +223,14 @@ def extract_patches(call: Call) -> Lineages | None:
 # --- columns -------------------------------------------------------------------------------------
 
 
-@rule(
+data_rule(
     *sklearn_names(
         "feature_selection",
         "f_classif chi2 f_regression r_regression mutual_info_regression mutual_info_classif",
     ),
+    data="X y",
     note="each score from its column and all targets",
-)
-def column_scores(call: Call) -> Lineages | None:
-    """Columns are scored apart; the noise that some add is the same for equal shapes."""
-    x, y = call.argument("X"), call.argument("y")
-    per_column = [matched(o.shape, np.shape(x), {1: 0}) for o in call.outputs]
-    all_targets = [all_to_all(o.shape, np.shape(y)) for o in call.outputs]
-    return arrange(call, *([(x, a), (y, b)] for a, b in zip(per_column, all_targets, strict=True)))
+)(by_place(X={1: 0}))  # columns are scored apart; noise is the same for equal shapes
 
 
 @rule("sklearn.covariance.empirical_covariance", note="each cell from its two columns")
@@ -246,12 +247,9 @@ def empirical_covariance(call: Call) -> Lineages | None:
 # --- algebra -------------------------------------------------------------------------------------
 
 
-@rule(*sklearn_names("utils.extmath", "softmax row_norms"), note="each cell from its row")
-def per_row(call: Call) -> Lineages | None:
-    """Rows do not mix."""
-    x = first_of(call)
-    (out,) = call.outputs
-    return arrange(call, [(x, matched(out.shape, np.shape(x), {0: 0}))])
+data_rule(
+    *sklearn_names("utils.extmath", "softmax row_norms"), data="X x", note="each cell from its row"
+)(by_place(X={0: 0}, x={0: 0}))
 
 
 @rule("sklearn.utils.extmath.safe_sparse_dot", note="each cell from a row and a column")
@@ -279,31 +277,16 @@ def svd_flip(call: Call) -> Lineages | None:
     return arrange(call, [(u, identity(one.shape)), (v, sign)], own)
 
 
-@rule("sklearn.utils.compute_sample_weight", "sklearn.utils.class_weight.compute_sample_weight")
-def sample_weight(call: Call) -> Lineages | None:
-    """Counts of all labels."""
-    return of_all(call)
-
-
-@rule("sklearn.covariance.shrunk_covariance", kind="superset", note="each cell from the matrix")
-def shrunk_covariance(call: Call) -> Lineages | None:
-    """Its own cell, and on the diagonal the trace."""
-    return of_all(call, exact=False)
-
-
-@rule("sklearn.decomposition.sparse_encode", note="each cell from its row and the dictionary")
-def sparse_encode(call: Call) -> Lineages | None:
-    """Rows are encoded apart."""
-    x, atoms = call.argument("X"), call.argument("dictionary")
-    (out,) = call.outputs
-    every = all_to_all(out.shape, np.shape(atoms))
-    return arrange(call, [(x, matched(out.shape, np.shape(x), {0: 0})), (atoms, every)])
+data_rule(
+    "sklearn.decomposition.sparse_encode", data="X dictionary",
+    note="each cell from its row and the dictionary",
+)(by_place(X={0: 0}))  # fmt: skip
 
 
 # --- whole fits ----------------------------------------------------------------------------------
 
 
-@rule(
+rule(
     *sklearn_names(
         "utils.extmath",
         "randomized_svd randomized_range_finder fast_logdet squared_norm density",
@@ -315,14 +298,10 @@ def sparse_encode(call: Call) -> Lineages | None:
     *sklearn_names(
         "manifold", "smacof spectral_embedding locally_linear_embedding trustworthiness"
     ),
+    *sklearn_names("utils", "compute_sample_weight class_weight.compute_sample_weight"),
     note="each cell from everything",
-)
-def whole_fit(call: Call) -> Lineages | None:
-    """A fit reads all that it is given."""
-    return of_all(call)
-
-
-@rule(
+)(of_all)
+rule(
     *sklearn_names(
         "model_selection",
         "cross_val_predict cross_val_score cross_validate learning_curve validation_curve "
@@ -340,8 +319,7 @@ def whole_fit(call: Call) -> Lineages | None:
     "sklearn.isotonic.isotonic_regression", "sklearn.calibration.calibration_curve",
     "sklearn.feature_extraction.image.reconstruct_from_patches_2d",
     "sklearn.utils.extmath.weighted_mode",
+    "sklearn.covariance.shrunk_covariance",
     kind="superset", note="each cell from everything, at most",
-)  # fmt: skip
-def some_of_all(call: Call) -> Lineages | None:
-    """What a split, a cluster or a penalty leaves out is not followed."""
-    return of_all(call, exact=False)
+)(some_of_all)  # fmt: skip
+"""What a split, a cluster or a penalty leaves out is not followed."""

@@ -9,7 +9,13 @@ import numpy as np
 from dslog.algebra.positions import from_pairs
 from dslog.algebra.product import all_to_all, identity, matched
 from dslog.algebra.restrict import union
-from dslog.capture.foreign.rules.sklearn_functions import first_of, of_all, sklearn_names
+from dslog.capture.foreign.data_rule import by_place, data_rule
+from dslog.capture.foreign.rules.sklearn_functions import (
+    first_of,
+    of_all,
+    sklearn_names,
+    some_of_all,
+)
 from dslog.capture.numpy.call import Argument, Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
@@ -58,7 +64,7 @@ def _is_text(call: Call) -> bool:
     return isinstance(call.argument("multioutput"), str)
 
 
-@rule(
+rule(
     *sklearn_names(
         "metrics",
         "accuracy_score balanced_accuracy_score f1_score fbeta_score precision_score recall_score "
@@ -74,23 +80,15 @@ def _is_text(call: Call) -> bool:
     ),
     *sklearn_names("metrics.cluster", "contingency_matrix entropy expected_mutual_information"),
     note="each number from all labels, scores and weights",
-)
-def label_score(call: Call) -> Lineages | None:
-    """Comparing with a label reads every cell."""
-    return of_all(call)
-
-
-@rule(
+)(of_all)
+rule(
     *sklearn_names(
         "metrics",
         "roc_curve precision_recall_curve det_curve silhouette_score consensus_score "
         "confusion_matrix_at_thresholds",
     ),
     kind="superset", note="each point from all labels and scores, at most",
-)  # fmt: skip
-def curve(call: Call) -> Lineages | None:
-    """Points are counts up to a score; thresholds are scores."""
-    return of_all(call, exact=False)
+)(some_of_all)  # fmt: skip
 
 
 @rule("sklearn.metrics.confusion_matrix", kind="value", note="each count from the labels counted")
@@ -159,19 +157,14 @@ def _of_norms(out_shape: Any, shape: Any, axis: int) -> Lineage:
     return matched(out_shape, shape, {long: axis})
 
 
-@rule(
+data_rule(
     *sklearn_names(
         "metrics.pairwise",
         "paired_distances paired_euclidean_distances paired_manhattan_distances "
         "paired_cosine_distances",
     ),
-    note="each cell from the same rows",
-)
-def paired_rows(call: Call) -> Lineages | None:
-    """Row i of X with row i of Y."""
-    (out,) = call.outputs
-    values = call.argument("X"), call.argument("Y")
-    return arrange(call, [(v, matched(out.shape, np.shape(v), {0: 0})) for v in values])
+    data="X Y", note="each cell from the same rows",
+)(by_place(X={0: 0}, Y={0: 0}))  # fmt: skip
 
 
 @rule(

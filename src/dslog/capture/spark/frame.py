@@ -20,7 +20,16 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from dslog.capture.recorder import Node
-from dslog.capture.spark.catalyst import Catalyst, expr_id, items, kind_of, leaves, output_ids, output_names, walk
+from dslog.capture.spark.catalyst import (
+    Catalyst,
+    expr_id,
+    items,
+    kind_of,
+    leaves,
+    output_ids,
+    output_names,
+    walk,
+)
 from dslog.capture.spark.manifest import FilePart, parts_of, whole_array
 from dslog.capture.spark.plan_reader import analysed, of_plan
 from dslog.capture.spark.plan_rule import Made, PlanRule, Source

@@ -193,11 +193,12 @@ class Kept:
     def rows(self) -> DataFrame:
         """Return the rows, in the order of their ids, without these."""
         *visible, last = items(self.plan.output())
-        frame = self.frame
-        if not self.placed or (self.files and not self.files.in_order(self.frame)):
-            frame = frame.orderBy(as_column(frame, last))
-        catalyst = Catalyst(frame)
-        return of_plan(frame, catalyst.project(visible, analysed(frame)))
+        catalyst = Catalyst(self.frame)
+        frame = catalyst.frame_of(catalyst.project(visible, self.plan))
+        if self.placed and (self.files is None or self.files.in_order(frame)):
+            return frame
+        ordered = self.frame.orderBy(as_column(frame, last))
+        return catalyst.frame_of(catalyst.project(visible, analysed(ordered)))
 
 
 def keep_files(

@@ -208,18 +208,6 @@ def test_frames_stand_where_frames_do(spark, store, numbers):
             assert [held[a] for a in found] == [rows[number].id]
 
 
-def test_many_columns(spark, store):
-    few = store.track(
-        spark.range(3).select(*(F.col("id").alias(f"c{n}") for n in range(400))), "few"
-    )
-    assert few.dropna().count() == 3
-    many = spark.range(4).select(*((F.col("id") % 2).alias(f"c{n}") for n in range(120)))
-    frame = store.track(many, "many").distinct()
-    assert frame.count() == 2
-    found = store.backward(store.name_of(frame), (0, 119), to="many")
-    assert found.count == 2
-
-
 def test_odd_names(spark, store):
     df = spark.createDataFrame([(1, 2, 3), (1, 2, 3), (4, 5, 6)], ["a", "b", "c"]).toDF(
         "a", "a", "b.c"

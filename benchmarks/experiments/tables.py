@@ -193,15 +193,16 @@ def run_join(spark: SparkSession, scratch: Path, titles: int, episodes: int) -> 
     plain, _ = timed(lambda: both.write.format("noop").mode("overwrite").save())
     with open_store(scratch / "store") as store:
         frame = store.track(left, "titles").join(store.track(right, "episodes"), "tconst")
-        tracked, _ = timed(frame.record)
+        name = str(store.name_of(frame))
+        tracked, _ = timed(store.flush)
         store.flush()
         infos = store.lineages()
-        wrong = int(frame.shape != (len(rows), 12))
+        wrong = int({one.name: one.shape for one in store.arrays()}[name] != (len(rows), 12))
         sample = np.random.default_rng(0).integers(0, len(rows), 200).tolist()
         for b in sample:
-            found = store.backward(frame.name, [(b, 4)], to="titles").indices().tolist()
+            found = store.backward(name, [(b, 4)], to="titles").indices().tolist()
             wrong += found != [[int(rows[b]), 4]]
-            found = store.forward("episodes", [(b, 2)], to=frame.name).indices().tolist()
+            found = store.forward("episodes", [(b, 2)], to=name).indices().tolist()
             wrong += found != [[b, 10]]
     return TableRow(
         pipeline=f"join {titles:,} x 9 with {len(rows):,} x 4",

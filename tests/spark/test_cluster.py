@@ -86,6 +86,54 @@ with dslog.open(directory / "store") as store:
 """
 
 
+FRAMES = """
+import json, os, signal, sys, threading, time
+from pathlib import Path
+import numpy as np
+import dslog
+
+master, directory = sys.argv[1], Path(sys.argv[2])
+spark = dslog.spark({
+    "spark.master": master,
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.executor.memory": "700m",
+    "spark.executor.cores": "1",
+    "spark.cores.max": "2",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # both executors, however long it takes
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "1h",
+})
+def executors():
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\\0")
+        except OSError:
+            continue
+        ours = master.encode() not in words and spark.sparkContext.applicationId.encode() in words
+        if ours and any(b"CoarseGrainedExecutorBackend" in word for word in words):
+            found.append(int(path.parent.name))
+    return found
+
+
+with dslog.open(directory / "frames") as store:
+    from pyspark.sql import functions as F
+    table = store.track(spark.range(0, 400, 1, 4).selectExpr("id", "id % 7 as g"), "table")
+    groups = table.groupBy("g").agg(F.sum("id").alias("s"))
+    held, before = [row.id for row in table.collect()], groups.collect()
+    killed = executors()
+    for number in killed:
+        os.kill(number, signal.SIGKILL)
+    late = groups.where("s > 0").join(table, "g")
+    after, wrong = groups.collect(), 0
+    for number, row in enumerate(late.collect()[:40]):
+        (place, _), = store.backward(late.name, (number, "id"), to="table").indices().tolist()
+        wrong += held[place] != row.id
+    print(json.dumps({"killed": len(killed), "same": before == after, "rows": late.count(),
+                      "wrong": wrong}))
+"""
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -171,3 +219,17 @@ def test_an_executor_killed_in_the_middle_changes_nothing(cluster, tmp_path):
         "lineages": 1,
         "garbage": 0,
     }
+
+
+def test_tracked_frames_outlive_executors(cluster, tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-c", FRAMES, cluster, str(tmp_path)],
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout.splitlines()[-1])
+    assert found == {"killed": 2, "same": True, "rows": 400, "wrong": 0}
+    assert not list((tmp_path / "frames").glob("frames-*"))

@@ -178,15 +178,21 @@ class Store(LineageStore):
         return record_frame(self._tables(), frame, name, "sql", {"query": query}, "query")
 
     def name_of(self, value: object) -> str | None:
-        """Return the name of an array or number in this store; None if it is not tracked here."""
+        """Return the name of an array, number or table; None if it is not tracked in this store."""
+        table = getattr(value, "_dslog", None) if is_frame(value) else None
+        if table is not None:
+            return str(table.name) if table.tracker is self._frames else None
         if not isinstance(value, Tracked | TrackedScalar) or home_of(value) is not self.recorder:
             return None
         name: str | None = value.name  # type: ignore[union-attr]
         return name
 
     def name(self, value: Any, name: str) -> Any:
-        """Give a tracked array or number a name in this store and return it."""
-        return value.named(name)
+        """Give a tracked array, number or table a name in this store and return it."""
+        if not is_frame(value):
+            return value.named(name)
+        value._dslog.rename(name)  # noqa: SLF001 (a column may be called "named")
+        return value
 
     def values(self, name: str) -> Array:
         """Return the values of an array that was tracked with ``keep_values``."""

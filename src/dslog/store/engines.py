@@ -55,7 +55,8 @@ def check_engine(engine: str) -> None:
 
 def is_frame(value: object) -> bool:
     """Whether something is a Spark DataFrame, classic or Connect; Spark is not imported for it."""
-    return type(value).__module__.startswith("pyspark.sql.") and hasattr(value, "mapInArrow")
+    named = any(kind.__module__.startswith("pyspark.sql.") for kind in type(value).__mro__)
+    return named and hasattr(type(value), "mapInArrow")
 
 
 class LineageCache:

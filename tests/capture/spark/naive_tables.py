@@ -102,3 +102,11 @@ def sorted_rows(
     """Rows in another order; equal ones keep theirs."""
     order = sorted(range(len(table)), key=lambda place: key(table[place]))
     return [table[place] for place in order], identity(list(enumerate(order)), width)
+
+
+def through(late: Pairs, early: Pairs) -> Pairs:
+    """Pairs of a table and what the rows that it reads were made of."""
+    behind: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for out, c, in_, d in early:
+        behind.setdefault((out, c), []).append((in_, d))
+    return {(out, c, *cell) for out, c, mid, d in late for cell in behind.get((mid, d), ())}

@@ -155,7 +155,7 @@ def test_through_several_tables(store, tables):
 def test_it_stays_when_the_store_is_opened_again(spark, tmp_path):
     frame = spark.createDataFrame(ITEMS, "id long, kind string, price double").coalesce(1)
     with dslog.open(tmp_path / "s") as store:
-        store.record(store.track(frame, "items").marked.where("price > 4").select("id"), "few")
+        store.record(store.track(frame, "items").df.where("price > 4").select("id"), "few")
     with dslog.open(tmp_path / "s", "r") as store:
         assert store.verify().ok
         only = store.backward("few", None, to="items", influence="only")

@@ -2,7 +2,7 @@
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 from table_checks import MESSY, frame_of, plain
@@ -45,7 +45,7 @@ def views(spark, store):
 
 
 def cells(store, frame, cell, to):
-    return set(map(tuple, store.backward(frame.name, cell, to=to).indices().tolist()))
+    return set(map(tuple, store.backward(store.name_of(frame), cell, to=to).indices().tolist()))
 
 
 def column(rows, *columns):
@@ -86,7 +86,7 @@ def test_having_order_and_limit_keep_what_is_behind_a_row(views, store):
     )
     assert plain(frame.collect()) == [("b", 7.0)]
     assert cells(store, frame, (0, 1), "items") == column(of_kind("b"), PRICE)
-    assert store.backward(frame.name, (0, 1), to="items").exact
+    assert store.backward(store.name_of(frame), (0, 1), to="items").exact
 
 
 def test_subqueries_that_decide_give_no_values(views, store):
@@ -96,7 +96,7 @@ def test_subqueries_that_decide_give_no_values(views, store):
     )
     assert plain(frame.collect()) == [(4, 9.0)]
     assert cells(store, frame, (0, 1), "items") == {(3, PRICE)}
-    assert store.backward(frame.name, None, to="kinds").count == 0
+    assert store.backward(store.name_of(frame), None, to="kinds").count == 0
 
 
 @pytest.mark.parametrize("op", ["not in", "in"])
@@ -137,8 +137,8 @@ def test_subqueries_within_subqueries(views, store):
     assert {row for (row,) in plain(frame.collect())} == {"a", "b", "c"}
     found = everything(frame, store, "kinds")
     assert found[("c",), 0] == {(2, NAME)}
-    assert store.backward(frame.name, None, to="kinds").exact
-    assert store.backward(frame.name, None, to="items").count == 0
+    assert store.backward(store.name_of(frame), None, to="kinds").exact
+    assert store.backward(store.name_of(frame), None, to="items").count == 0
 
 
 def test_a_scalar_subquery_in_a_condition(views, store):
@@ -191,7 +191,7 @@ def test_set_operations(views, store):
         assert right[(kind,), 0] == column([p for p, k in enumerate(KINDS) if k[0] == kind], NAME)
     rest = store.sql("select name from kinds except select kind from items")
     assert everything(rest, store, "kinds") == {(("d",), 0): {(3, NAME)}}
-    assert store.backward(rest.name, None, to="items").count == 0
+    assert store.backward(store.name_of(rest), None, to="items").count == 0
     union = store.sql("select kind from items union select name from kinds")
     found = everything(union, store, "items")
     assert found[("a",), 0] == column(of_kind("a"), KIND)
@@ -303,7 +303,7 @@ def test_a_plain_frame_of_a_tracked_one(spark, store):
     frame = store.record(
         items.where("price > 4").groupBy("kind").agg(F.avg("price").alias("m")), "means"
     )
-    assert frame.name == "means"
+    assert store.name_of(frame) == "means"
     for number, (kind, _) in enumerate(plain(frame.collect())):
         rows = [p for p in of_kind(kind) if (ITEMS[p][PRICE] or 0) > 4]
         assert cells(store, frame, (number, 1), "items") == column(rows, PRICE)
@@ -314,7 +314,10 @@ def test_recorded_frames_are_gone_on_from(views, store, spark):
         "select kind, sum(price) total from items group by kind", "totals"
     ).createOrReplaceTempView("t")
     frame = store.sql("select name, total * rate due from t join kinds on kind = name")
-    assert {info.in_ for info in store.lineages() if info.out == frame.name} >= {"totals", "kinds"}
+    assert {info.in_ for info in store.lineages() if info.out == store.name_of(frame)} >= {
+        "totals",
+        "kinds",
+    }
     for (name, _), row in views(frame).items():
         assert cells(store, frame, (row, 1), "items") == column(of_kind(name), PRICE)
     spark.catalog.dropTempView("t")
@@ -325,9 +328,9 @@ def test_what_is_drawn_is_drawn_once(spark, store):
     before = numbers.collect()
     for op, plan in enumerate(
         (
-            numbers.marked.sample(0.5, 3),
-            numbers.marked.withColumn("r", F.rand()).where("r < 0.5"),
-            numbers.marked.limit(100),
+            numbers.df.sample(0.5, 3),
+            numbers.df.withColumn("r", F.rand()).where("r < 0.5"),
+            numbers.df.limit(100),
         )
     ):
         frame = store.record(plan, f"drawn{op}")
@@ -341,9 +344,7 @@ def test_what_is_drawn_is_drawn_once(spark, store):
 
 def test_groups_of_random_numbers(spark, store):
     numbers = store.track(spark.range(50), "numbers")
-    drawn = numbers.marked.groupBy((F.rand() * 3).cast("int").alias("g")).agg(
-        F.sum("id").alias("s")
-    )
+    drawn = numbers.df.groupBy((F.rand() * 3).cast("int").alias("g")).agg(F.sum("id").alias("s"))
     frame = store.record(drawn, "groups")
     total = 0
     for number, row in enumerate(frame.collect()):
@@ -383,56 +384,14 @@ def test_methods_go_through_the_plan(method, store, orders, orders_df):
         map(repr, plain(untracked.collect()))
     )
     assert tracked.columns == untracked.columns
-    assert store.backward(tracked.name, None, to="orders").count > 0
-
-
-SAME = {
-    "select": lambda o, n: o.select("k", (F.col("x") + F.col("y")).alias("z"), F.lit(1).alias("w")),
-    "left": lambda o, n: o.join(n, "k", "left"),
-    "right": lambda o, n: o.join(n, "k", "right"),
-    "full": lambda o, n: o.join(n, "k", "full"),
-    "semi": lambda o, n: o.join(n, "k", "semi"),
-    "anti": lambda o, n: o.join(n, "k", "anti"),
-    "condition": lambda o, n: o.join(n, o["k"].eqNullSafe(n["k"])),
-    "groups": lambda o, n: o.groupBy("k").agg(F.sum("x"), F.count("*"), F.max("y")),
-    "all rows": lambda o, n: o.agg(F.sum("x"), F.count("*")),
-    "pivot": lambda o, n: o.groupBy("k").pivot("x", [1, 2, 3]).agg(F.sum("y"), F.count("x")),
-    "distinct": lambda o, n: o.distinct(),
-    "dropDuplicates": lambda o, n: o.dropDuplicates(["k"]),
-    "union": lambda o, n: o.select("k", "x").union(o.select("k", "x")),
-    "explode": lambda o, n: o.select("k", F.explode("l").alias("e")),
-    "window": lambda o, n: o.withColumn("r", F.sum("x").over(Window.partitionBy("k").orderBy("x"))),
-    "pipeline": lambda o, n: (
-        o.where("x is not null").join(n, "k").groupBy("n").agg(F.avg("x").alias("a")).where("a > 1")
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SAME)
-def test_the_plan_agrees_with_the_methods(name, spark, store, orders, names):
-    """Two ways to find lineage, written apart, find the same."""
-    by_methods = SAME[name](orders, names).named("by_methods")
-    by_plan = store.record(SAME[name](orders.marked, names.marked), "by_plan")
-    for source in ("orders", "names"):
-        found = [
-            sorted((repr(row), c, sorted(read)) for (row, c), read in _listed(frame, store, source))
-            for frame in (by_methods, by_plan)
-        ]
-        assert found[0] == found[1]
-
-
-def _listed(frame, store, to):
-    rows = plain(frame.collect())
-    for number, row in enumerate(rows):
-        for c in range(len(row)):
-            yield (row, c), cells(store, frame, (number, c), to)
+    assert store.backward(store.name_of(tracked), None, to="orders").count > 0
 
 
 def test_large_relations_are_compressed_by_spark(spark, store):
     numbers = store.track(spark.range(300).withColumn("g", F.col("id") % 7), "numbers")
     with FrameCost.using(small_rows=20):
         frame = store.record(
-            numbers.marked.where("id > 9").groupBy("g").agg(F.sum("id").alias("s")), "sums"
+            numbers.df.where("id > 9").groupBy("g").agg(F.sum("id").alias("s")), "sums"
         )
         for number, row in enumerate(frame.collect()):
             expected = {(i, 0) for i in range(10, 300) if i % 7 == row.g}
@@ -444,7 +403,7 @@ def test_a_function_over_batches_is_a_superset(store, orders):
         for batch in batches:
             yield batch[["x"]].dropna() / 2
 
-    frame = store.record(orders.marked.mapInPandas(halves, "x double"), "halves")
+    frame = store.record(orders.df.mapInPandas(halves, "x double"), "halves")
     assert len(frame.collect()) == 9
     found = store.backward("halves", (0, 0), to="orders")
     assert not found.exact
@@ -457,20 +416,20 @@ def test_it_is_a_dataframe(spark, store, orders, orders_df, names_df):
     store.track(names_df, "names")
     for frame in (names_df.join(orders, "k"), F.broadcast(orders).join(names_df, "k")):
         recorded = store.record(frame)
-        found = store.backward(recorded.name, (0, "k"), to="orders")
+        found = store.backward(store.name_of(recorded), (0, "k"), to="orders")
         assert found.count == 1
     joined = orders.join(names_df, "k")
-    assert store.backward(joined.name, (0, "x"), to="orders").count == 1
+    assert store.backward(store.name_of(joined), (0, "x"), to="orders").count == 1
 
 
 def test_a_table_of_another_store(store, orders, spark):
     with dslog.open(":memory:") as other, pytest.raises(CaptureError, match="another store"):
-        other.record(orders.marked.select("k"), "mixed").collect()
+        other.record(orders.df.select("k"), "mixed").collect()
 
 
 def test_a_job_that_fails_leaves_the_store_as_it_was(spark, store, orders):
-    failing = store.record(orders.marked.select(F.raise_error(F.lit("no")).alias("e")), "failing")
-    fine = store.record(orders.marked.select("x"), "fine")
+    failing = store.record(orders.df.select(F.raise_error(F.lit("no")).alias("e")), "failing")
+    fine = store.record(orders.df.select("x"), "fine")
     with pytest.raises(Exception, match="no"):
         failing.collect()
     with pytest.warns(RuntimeWarning, match="failing"):
@@ -484,7 +443,7 @@ def test_a_plan_that_no_rule_can_follow_is_a_superset(spark, store, orders, monk
         raise AnalysisException("no such plan")
 
     monkeypatch.setitem(PlanRule._rules, "Filter", cannot)
-    frame = store.record(orders.marked.where("x > 2").select("x"), "some")
+    frame = store.record(orders.df.where("x > 2").select("x"), "some")
     assert len(frame.collect()) == 3
     found = store.backward("some", (0, 0), to="orders")
     assert not found.exact
@@ -494,7 +453,7 @@ def test_a_plan_that_no_rule_can_follow_is_a_superset(spark, store, orders, monk
 def test_what_files_say_of_themselves(spark, store, tmp_path):
     spark.range(10).write.parquet(str(tmp_path / "numbers"))
     numbers = store.track(spark.read.parquet(str(tmp_path / "numbers")), "numbers")
-    frame = store.record(numbers.marked.select("id", "_metadata.row_index"), "named")
+    frame = store.record(numbers.df.select("id", "_metadata.row_index"), "named")
     rows = numbers.collect()
     for number, row in enumerate(frame.collect()):
         ((place, _),) = cells(store, frame, (number, 0), "numbers")

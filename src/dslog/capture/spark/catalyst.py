@@ -44,6 +44,11 @@ def walk(expression: Any) -> Iterator[Any]:
         yield from walk(child)
 
 
+def leaves(plan: Any) -> Iterator[Any]:
+    """Yield the leaves of a plan."""
+    yield from items(plan.collectLeaves())
+
+
 def ids_in(text: str) -> list[int]:
     """Read ids off attributes as Spark writes them, one after the other."""
     return [int(part.rpartition("#")[2].rstrip("L")) for part in text.split("\0")] if text else []
@@ -52,6 +57,12 @@ def ids_in(text: str) -> list[int]:
 def output_ids(plan: Any) -> list[int]:
     """Return the ids of a plan's columns, in one call to Java."""
     return ids_in(plan.output().mkString("\0"))
+
+
+def output_names(plan: Any) -> tuple[str, ...]:
+    """Return the names of a plan's columns, in one call to Java."""
+    text = plan.output().mkString("\0")
+    return tuple(part.rpartition("#")[0] for part in text.split("\0")) if text else ()
 
 
 def references(expression: Any) -> list[int]:
@@ -109,21 +120,48 @@ class Catalyst:
 
     def alias(self, expression: Any, name: str, number: Any = None) -> Any:
         """Name an expression, under an id that is new or given."""
-        expressions = self.expressions
-        number = number or scala_object(expressions, "NamedExpression").newExprId()
-        none = self.seq([])
-        return expressions.Alias(expression, name, number, none, self._nothing, none)
+        number = number or self._named_expression.newExprId()
+        none = self._empty
+        return self._alias(expression, name, number, none, self._nothing, none)
+
+    @cached_property
+    def _named_expression(self) -> Any:
+        return scala_object(self.expressions, "NamedExpression")
+
+    @cached_property
+    def _alias(self) -> Any:
+        return self.expressions.Alias
+
+    @cached_property
+    def _empty(self) -> Any:
+        return self.seq([])
 
     @property
     def counter(self) -> Any:
         """What numbers the rows of each partition."""
         return self.expressions.MonotonicallyIncreasingID()
 
+    def null_of(self, kind: Any) -> Any:
+        """Return a missing value of a type."""
+        return scala_object(self.expressions, "Literal").create(None, kind)
+
     @cached_property
     def no_id(self) -> Any:
         """A row id that is missing."""
-        kind = scala_object(jvm_of(self.frame).org.apache.spark.sql.types, "LongType")
-        return scala_object(self.expressions, "Literal").create(None, kind)
+        return self.null_of(scala_object(jvm_of(self.frame).org.apache.spark.sql.types, "LongType"))
+
+    @cached_property
+    def _tag(self) -> Any:
+        return self._package.trees.TreeNodeTag("dslog")
+
+    def mark_of(self, plan: Any) -> str:
+        """Return the mark on a plan, empty if there is none."""
+        found = plan.getTagValue(self._tag)
+        return str(found.get()) if found.isDefined() else ""
+
+    def mark(self, plan: Any, text: str) -> None:
+        """Put a mark on a plan, which it keeps in plans that are made of it."""
+        plan.setTagValue(self._tag, text)
 
     def where_equal(self, column: Any, values: Any, place: int, then: Any) -> Any:
         """Return an expression that is null where a column does not have one of some values."""
@@ -138,11 +176,6 @@ class Catalyst:
     def project(self, named: Sequence[Any], plan: Any) -> Any:
         """Compute columns."""
         return self.logical.Project(self.seq(named), plan)
-
-    def marked(self, plan: Any, mark: str) -> Any:
-        """Put a name on a plan that can be found again in plans made of it."""
-        alias = scala_object(self.logical, "SubqueryAlias").apply(mark, plan)
-        return self.project(list(items(plan.output())), alias)
 
     def joined(self, left: Any, right: Any) -> Any:
         """Give every row of a plan the one row of another, or nulls."""
@@ -209,7 +242,7 @@ class Catalyst:
 
     def columns(self, plan: Any) -> Mapping[int, Any]:
         """Return the attributes of a plan by their ids."""
-        return {expr_id(attribute): attribute for attribute in items(plan.output())}
+        return dict(zip(output_ids(plan), items(plan.output()), strict=True))
 
     def select(self, plan: Any, named: Mapping[str, Any]) -> DataFrame:
         """Return a frame of some attributes of a plan, under these names."""

@@ -1,173 +1,404 @@
-"""What every tracked frame has: a table of the lineage graph, a DataFrame, and a trail to its rows.
+"""A table that a DataFrame gives: computed when it is needed, kept, and known again in plans.
 
-Nothing is computed until it is needed: by an action, by a question to the store, or by a step that
-needs the positions of rows (a sort, a window). Then one pass of Spark gives the row lineage of all
-steps since rows were last numbered.
+Spark keeps a mark on a plan through all that is made of it: joins with itself, views over views,
+subqueries. So a DataFrame, whoever made it and however, is followed down to the marks of tables
+that somebody still holds, or has named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 from urllib.parse import quote
+from uuid import uuid4
+from weakref import WeakValueDictionary
 
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
-from dslog.capture.spark.row_id import RowSet, Trail, numbered, present, visible
-from dslog.capture.spark.row_trace import trace_rows
-from dslog.capture.spark.source import fix_order, in_order, kept_frame
+from dslog.capture.recorder import Node
+from dslog.capture.spark.catalyst import (
+    Catalyst,
+    expr_id,
+    items,
+    kind_of,
+    leaves,
+    output_ids,
+    output_names,
+    walk,
+)
+from dslog.capture.spark.manifest import FilePart, parts_of, whole_array
+from dslog.capture.spark.plan_reader import analysed, of_plan
+from dslog.capture.spark.plan_rule import Made, PlanRule, Source
+from dslog.capture.spark.plan_table import PlanTables
+from dslog.capture.spark.row_id import RowSet, fresh_column
+from dslog.capture.spark.source import FileSlice, Kept, file_rows, keep_files
 from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
-from dslog.capture.table_product import Pairs
+from dslog.capture.table_product import Pairs, RowMap, same_columns
+from dslog.errors import CaptureError
+from dslog.lineage.table import Row, Table
+from dslog.spark.job import reason
 
-Data = tuple[DataFrame, Trail]
-R = TypeVar("R")
+_NEVER_FAIL = {
+    "Alias", "And", "AttributeReference", "Coalesce", "EqualNullSafe", "EqualTo", "GreaterThan",
+    "GreaterThanOrEqual", "If", "IsNotNull", "IsNull", "LessThan", "LessThanOrEqual", "Literal",
+    "Lower", "Not", "Or", "Upper",
+}  # fmt: skip
+_FROM_PROGRAM = {"LocalRelation", "LogicalRDD", "ExternalRDD"}
 
 
 class Frame:
-    """A DataFrame whose lineage is recorded.
+    """A DataFrame whose lineage is recorded: ``plain`` is the user's, ``kept`` what it gave.
 
-    ``data`` is a DataFrame with hidden columns and the trail that reads them, or a function that
-    computes both when they are first needed; ``planned`` then makes the DataFrame as it will be, to
-    answer for types.
+    A ``source`` comes from nowhere, others from what their plan says.
     """
 
     def __init__(
         self,
-        tracker: Tracker,
+        known: KnownFrames,
         table: TableNode,
-        data: Data | Callable[[], Data],
-        planned: Callable[[], DataFrame] | None = None,
+        plain: DataFrame,
+        *,
+        source: bool = False,
+        parts: Mapping[str, FilePart] | None = None,
     ) -> None:
-        self.tracker = tracker
+        self.known = known
+        self.tracker = known.tracker
         self.table = table
-        self._data = data
-        self._planned = planned
+        self.source = source
+        self._parts = parts or {}
+        self.kept: Kept | None = None
+        self.failure: str | None = None
+        self.computing = False
         self._saved: str | None = None  # the name its values were kept under
-        tracker.due(self)
-
-    # what it is
+        self.plain = known.mark(plain, self)
+        self.tracker.due(self)
 
     @property
     def name(self) -> str:
         """The name of this table in the store."""
         return self.table.node.name
 
-    @property
-    def columns(self) -> list[str]:
-        """The names of its columns."""
-        return list(self.table.columns)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns; this computes the lineage, if it was not yet."""
-        self.record()
-        return self.table.shape
-
-    @property
-    def df(self) -> DataFrame:
-        """The DataFrame without tracking: what is done to it is not recorded."""
-        if callable(self._data) and self._planned is not None:
-            return visible(self._planned())
-        frame, trail = self.data
-        return visible(present(frame, trail))
-
-    def named(self, name: str) -> Self:
-        """Give this table a name in the store and return it."""
+    def rename(self, name: str) -> None:
+        """Give this table a name in the store."""
         if not self.tracker.recorder.rename(self.table.node, name):
-            pairs = frozenset((c, c) for c in range(len(self.columns)))
+            pairs = frozenset((c, c) for c in range(len(self.table.columns)))
+            same = Input(self.table, ((None, pairs),))
             self.table = self.tracker.table(
-                name,
-                self.table.columns,
-                self.table.rows,
-                Origin("named", {}, (Input(self.table, ((None, pairs),)),)),
+                name, self.table.columns, self.table.rows, Origin("named", {}, (same,))
             )
             self.tracker.recorder.rename(self.table.node, name)
             self.tracker.due(self)
-        return self
+        self.tracker.hold(self)
 
-    # how it works
+    def compute(self) -> Kept:
+        """Compute the rows and what they come from, once."""
+        with self.tracker.lock:
+            if self.kept is not None:
+                if self.kept.files is not None:
+                    self.kept.files.check(self.name)
+                return self.kept
+            self.computing = True
+            try:
+                kept = self._source() if self.source else follow_plan(self)
+            except Exception as error:
+                self.failure = reason(error)
+                raise
+            finally:
+                self.computing = False
+            self.kept, self.failure = kept, None
+            return kept
 
-    @property
-    def data(self) -> Data:
-        """The DataFrame with its hidden columns, and the trail."""
-        if callable(self._data):
-            self._data, self._planned = self._data(), None  # lets go of the frame it comes from
-        return self._data
+    def _source(self) -> Kept:
+        """Rows that come from nowhere, or from files that tracked frames wrote."""
+        found = file_rows(self.plain, sorted(self._parts, key=lambda f: self._parts[f].start))
+        slices: Iterable[FileSlice] = ()
+        if found is not None:
+            files, numbering = found
+            kept = files.kept(self.plain, numbering)
+            slices = files.slices(numbering)
+        elif self._parts:
+            kept, slices = keep_files(self.plain, self.tracker.keep)
+        else:
+            kept = self.tracker.keep(self.plain)
+        self.table.rows.count = kept.one.numbering.total
+        if not self.table.recorded:
+            inputs = tuple(self._read_again(list(slices)))
+            self.table.origin = replace(self.table.origin, inputs=inputs)
+        return kept
+
+    def _read_again(self, slices: Sequence[FileSlice]) -> Iterator[Input]:
+        """Link rows to those that were written; of files with other rows, any of them."""
+        sizes = Counter[str]()
+        for one in slices:
+            sizes[one.file] += one.count
+        arrays: dict[tuple[str, tuple[str, ...]], list[FileSlice]] = {}
+        for one in slices:
+            if one.file in self._parts:
+                part = self._parts[one.file]
+                arrays.setdefault((part.array, part.columns), []).append(one)
+        for (array, columns), some in arrays.items():
+            table = self.tracker.stored(array, columns)
+            if table is None:
+                continue
+            rows, exact = [], True
+            for one in some:
+                part = self._parts[one.file]
+                out = one.row, one.row + one.count - 1
+                if sizes[one.file] == part.count:
+                    shift = part.start + one.begin - one.row
+                    rows.append(Row((out,), ((shift, shift),), (0,)))
+                else:
+                    rows.append(Row((out,), ((part.start, part.start + part.count - 1),), (-1,)))
+                    exact = False
+            link = fresh_column("link")
+            self.table.rows.maps[link] = RowMap(Table.of_rows(1, 1, rows))
+            yield Input(table, ((link, _same_names(self.table.columns, columns)),), exact)
 
     def record(self) -> None:
         """Compute the lineage of this frame and of all it comes from, and hand it to the store."""
         with self.tracker.lock:
-            if not self.table.recorded and not self.tracker.recorder.closed:
-                frame, trail = self.data
-                trace_rows(frame, trail, self.tracker.part_writer)
+            if self.tracker.recorder.closed:
+                return
+            if self.kept is None or not self.table.recorded:
+                self.compute()
                 self.tracker.record(self.table)
             self._save()
-            self.tracker.alive[self.name] = self
 
-    def fetch(self, action: Callable[[DataFrame], R]) -> R:
-        """Do an action on the rows, in order, and compute the lineage on the way."""
-        frame, trail = self.data
-        if self.table.recorded:
-            return action(self.ordered())
-        with self.tracker.lock, kept_frame(frame, trail) as (copy, moved):
-            trace_rows(copy, trail, self.tracker.part_writer, moved=moved)
-            self.record()
-            return action(visible(in_order(present(copy, trail), trail, moved=moved)))
+    def rows(self) -> DataFrame:
+        """Return the rows that were recorded, in order; those of Spark if that fails."""
+        with self.tracker.lock:
+            if self.kept is None or not self.tracker.recorder.closed:
+                try:
+                    self.record()
+                except CaptureError:
+                    self.tracker.told(self)
+                    raise
+                except Exception:  # noqa: BLE001 (what Spark refuses, it refuses without us too)
+                    return self.plain
+            return self.plain if self.kept is None else self.compute().rows()
 
-    def ordered(self) -> DataFrame:
-        """The untracked DataFrame, its rows in the order of their positions."""
-        frame, trail = self.data
-        return visible(in_order(present(frame, trail), trail))
+    def handed_out(self) -> DataFrame:
+        """Return the rows for somebody who takes their values away."""
+        rows = self.rows()
+        self.known.left(self)
+        return rows
 
     def _save(self) -> None:
         """Write the values into the store's folder, once, if they are to be kept."""
         directory = self.tracker.values
-        if not self.table.keep or self._saved == self.name or self.tracker.recorder.closed:
+        if not self.table.keep or self._saved == self.name or self.kept is None:
             return
         if directory is not None:
             self._saved = self.name
             path = directory.absolute() / f"{quote(self.name, safe='')}.parquet"
-            self.ordered().write.mode("overwrite").parquet(str(path))
+            self.kept.rows().write.mode("overwrite").parquet(str(path))
 
-    def settle(self) -> Data:
-        """Give rows positions: keep the DataFrame as it is, in order, with one id per row."""
-        with self.tracker.lock:
-            frame, trail = self.data
-            if not trail.numbered:
-                with kept_frame(frame, trail) as (copy, moved):
-                    trace_rows(copy, trail, self.tracker.part_writer, moved=moved)
-                    fixed, one = fix_order(in_order(present(copy, trail), trail, moved=moved))
-                old = [i.column for i in trail.ids]
-                self._data = fixed.drop(*old), numbered(trail.rows, one)
-            return self.data
 
-    def follow(
-        self,
-        op: str,
-        frame: DataFrame,
-        trail: Trail,
-        columns: Sequence[str],
-        inputs: Sequence[Input],
-        args: Mapping[str, object],
-    ) -> Self:
-        """Make the frame that a step gives."""
-        origin = Origin(op, args, tuple(inputs))
-        return self._make(origin, columns, trail.rows, (frame, trail))
+def _same_names(out: Sequence[str], in_: Sequence[str]) -> Pairs:
+    """Pair columns by name, or by place if there are other names."""
+    places = {name.lower(): place for place, name in enumerate(in_)}
+    pairs = {(c, places[name.lower()]) for c, name in enumerate(out) if name.lower() in places}
+    if not pairs and len(out) == len(in_):
+        return same_columns(len(out))
+    return frozenset(pairs)
 
-    def keep_rows(
-        self, op: str, frame: DataFrame, columns: Sequence[str], pairs: Pairs, args: dict[str, Any]
-    ) -> Self:
-        """Make the frame of a step that changes columns alone."""
-        read = Input(self.table, ((None, pairs),))
-        return self.follow(op, frame, self.data[1], columns, [read], args)
 
-    def _make(
-        self,
-        origin: Origin,
-        columns: Sequence[str],
-        rows: RowSet,
-        data: Data | Callable[[], Data],
-        planned: Callable[[], DataFrame] | None = None,
-    ) -> Self:
-        table = self.tracker.table(self.table.node.base, tuple(columns), rows, origin)
-        return type(self)(self.tracker, table, data, planned)
+def follow_plan(frame: Frame) -> Kept:
+    """Compute a frame and its lineage, and fill in its table."""
+    table, known = frame.table, frame.known
+    catalyst = Catalyst(frame.plain)
+    tables = PlanTables(frame.tracker, table.node.base, catalyst)
+    rule = PlanRule(catalyst, known, tables.make)
+    plan = analysed(frame.plain)
+    try:
+        found = rule.follow(joined := catalyst.with_joins(plan))
+    except (AnalysisException, Py4JError) as error:  # a plan of a kind that nobody has thought of
+        joined = plan = analysed(frame.plain)
+        found = rule.superset(plan)
+        args = {**table.origin.args, "superset": reason(error)}
+        table.origin = Origin(table.origin.op, args, table.origin.inputs)
+    columns = catalyst.columns(found.plan)
+    outputs: list[Any] = []
+    reads = dict(found.reads)
+    seen: set[int] = set()
+    for number in output_ids(plan):
+        one = columns[number]
+        if number in seen:  # the same column once more
+            one = catalyst.alias(one, str(one.name()))
+            reads[expr_id(one)] = reads.get(number, frozenset())
+        seen.add(number)
+        outputs.append(one)
+    rows = found.with_reads(reads)
+    computed = catalyst.project([*outputs, *found.hidden], found.plan)
+    if same_rows(rule, joined) and len(found.ids) == 1:
+        ((source, _),) = found.ids.values()
+        tables.share(table, source.table, outputs, rows)
+        frame_of = catalyst.frame_of(computed)
+        return Kept(frame_of, source.kept.one, source.kept.files, placed=source.kept.placed)
+    everything = frame.tracker.keep(catalyst.frame_of(computed))
+    tables.fill(table, Made(table.origin.op, everything, outputs, rows))
+    columns = catalyst.columns(everything.plan)
+    ids = next(a for a in columns.values() if str(a.name()) == everything.one.column)
+    slim = catalyst.project([*(columns[expr_id(one)] for one in outputs), ids], everything.plan)
+    return Kept(catalyst.frame_of(slim), everything.one, placed=everything.placed)
+
+
+def read_frame(known: KnownFrames, plain: DataFrame, name: str | None) -> Frame:
+    """Return the frame of a DataFrame that comes from nowhere, or from what was written."""
+    tracker, parts = known.tracker, parts_of(plain)
+    columns = tuple(plain.columns)
+    same = whole_array(plain, parts)
+    table = None
+    if same is not None:
+        table = tracker.stored(same, columns)
+        if table is not None and table.rows.count != sum(part.count for part in parts.values()):
+            table = None
+        if table is not None and name not in (None, same):
+            table = tracker.read_again(table, name)
+    if table is None:
+        table = tracker.source(name, columns, RowSet())
+    frame = Frame(known, table, plain, source=True, parts=parts)
+    tracker.hold(frame)
+    return frame
+
+
+def same_rows(rule: PlanRule, plan: Any) -> bool:
+    """Whether a plan only picks columns, or compares them, of the rows of one table.
+
+    What may fail is computed, and kept if it does not.
+    """
+    while kind_of(plan) in ("Project", "SubqueryAlias", "View"):
+        if rule.is_table(plan):
+            return True
+        if kind_of(plan) == "Project":
+            kinds = {kind_of(e) for one in items(plan.projectList()) for e in walk(one)}
+            if kinds - _NEVER_FAIL:
+                return False
+        plan = plan.child()
+    return rule.is_table(plan)
+
+
+class KnownFrames:
+    """The tracked tables that plans of DataFrames can be made of."""
+
+    _stores: ClassVar[WeakValueDictionary[str, KnownFrames]] = WeakValueDictionary()
+
+    def __init__(self, tracker: Tracker) -> None:
+        self.tracker = tracker
+        self._store = uuid4().hex
+        self._frames: WeakValueDictionary[str, Frame] = WeakValueDictionary()
+        self._columns: WeakValueDictionary[int, Frame] = WeakValueDictionary()
+        self._left: dict[str, dict[Node, None]] = {}
+        self.anyone: DataFrame  # of the session
+        self._count = 0
+        KnownFrames._stores[self._store] = self
+
+    @classmethod
+    def of(cls, tracker: Tracker) -> KnownFrames:
+        """Return that of a store."""
+        if tracker.plans is None:
+            tracker.plans = cls(tracker)
+        found: KnownFrames = tracker.plans
+        return found
+
+    def mark(self, plain: DataFrame, frame: Frame) -> DataFrame:
+        """Mark the plan of a frame; another one, if it is that of a frame already."""
+        catalyst, plan = Catalyst(plain), analysed(plain)
+        self.anyone = plain
+        marks = catalyst.mark_of(plan)
+        if self._store in marks:
+            plan, marks = plan.clone(), ""
+            plain = of_plan(plain, plan)
+        self._count += 1
+        key = f"{self._store}:{self._count}"
+        catalyst.mark(plan, f"{marks};{key}" if marks else key)
+        self._frames[key] = frame
+        for number in output_ids(plan):
+            self._columns.setdefault(number, frame)
+        return plain
+
+    def frame_of(self, plain: DataFrame) -> Frame | None:
+        """Return the frame that somebody holds of a DataFrame's plan."""
+        return self._marked(Catalyst(plain).mark_of(analysed(plain)))
+
+    def is_derived(self, plain: DataFrame) -> bool:
+        """Whether a DataFrame is made of tables that are known here, and is none of them."""
+        if not self._frames:
+            return False
+        catalyst, waiting = Catalyst(plain), list(items(analysed(plain).children()))
+        while waiting:
+            node = waiting.pop()
+            if self._store in catalyst.mark_of(node):
+                return True
+            waiting += items(node.children())
+        return False
+
+    def _marked(self, marks: str) -> Frame | None:
+        others = []
+        for key in filter(None, marks.split(";")):
+            store = key.partition(":")[0]
+            if store == self._store:
+                return self._frames.get(key)
+            others.append(KnownFrames._stores.get(store))
+        if any(other is not None and not other.tracker.recorder.closed for other in others):
+            raise CaptureError(
+                "a table of another store is in this plan: track it in this store as well"
+            )
+        return None
+
+    def table_of(self, node: Any, marks: str) -> Source | None:
+        """Return the table that a node is, if it is one that somebody holds."""
+        frame = self._marked(marks)
+        if frame is None and kind_of(node) == "LogicalRelation" and self._store not in marks:
+            frame = self._read_again(node)
+        if frame is None or frame.computing:
+            return None
+        columns = output_names(node)
+        width = len(frame.table.columns)
+        if columns[:width] != frame.table.columns or (len(columns) > width and not frame.source):
+            return None  # Spark has added columns: what is below has what they are from
+        try:
+            kept = frame.compute()
+        except CaptureError:
+            raise
+        except Exception:
+            if frame.source:
+                raise
+            return None  # this plan may do without what fails
+        return Source(frame.table, kept)
+
+    def _read_again(self, node: Any) -> Frame | None:
+        """Return the frame of files that tracked frames wrote, from now on."""
+        plain = of_plan(self.anyone, node)
+        return read_frame(self, plain, None) if parts_of(plain) else None
+
+    def behind(self, node: Any) -> Iterator[Source]:
+        """Return tables that values of a leaf may be from: rows that Spark kept, or that came back.
+
+        A checkpoint has the columns of what it was made of, and nothing else of it.
+        """
+        found = {self._columns.get(number) for number in output_ids(node)}
+        for frame in found:
+            if frame is not None and not frame.computing:
+                yield Source(frame.table, frame.compute())
+
+    def left(self, frame: Frame) -> None:
+        """Take note that values of a frame were handed out: they may come back."""
+        for column in frame.table.columns:
+            self._left.setdefault(column, {})[frame.table.node] = None
+
+    def came_back(self, plain: DataFrame) -> None:
+        """Take note of tables whose values may be in rows that come from the program."""
+        nodes = dict.fromkeys(
+            node for column in plain.columns for node in self._left.get(column, ())
+        )
+        if nodes and any(kind_of(leaf) in _FROM_PROGRAM for leaf in leaves(analysed(plain))):
+            self.tracker.recorder.leak("createDataFrame", nodes, tell=True)
+
+    def keep(self, frame: DataFrame) -> Kept:
+        """Compute rows and keep them."""
+        return self.tracker.keep(frame)

@@ -23,22 +23,17 @@ from dslog.capture.spark.catalyst import (
     references,
     walk,
 )
-from dslog.capture.spark.row_id import Id, fresh_column
-from dslog.capture.spark.source import fix_order
+from dslog.capture.spark.row_id import fresh_column
+from dslog.capture.spark.source import Kept
 from dslog.capture.spark.table_node import TableNode
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table of the graph whose rows ids name; ``plan`` gives it, ids in its last column.
-
-    ``counted`` says that ids are what Spark counts in each partition, over the same rows always.
-    """
+    """A table of the graph, and its rows."""
 
     table: TableNode
-    one: Id
-    plan: Any
-    counted: bool = False
+    kept: Kept
 
 
 Cell = tuple["int | Source", int]
@@ -75,6 +70,10 @@ class PlanRows:
             (self.ids[of][0] if isinstance(of, int) else of, column) for of, column in cells
         )
 
+    def with_reads(self, reads: Mapping[int, Cells]) -> PlanRows:
+        """Say anew what columns read."""
+        return replace(self, reads=reads)
+
     @property
     def hidden(self) -> list[Any]:
         """The attributes of the ids."""
@@ -90,11 +89,13 @@ class PlanRows:
 class Groups:
     """Rows that a kept row comes from: those that agree with it in columns of these names.
 
-    ``rows.plan`` gives these columns, and ids.
+    ``rows.plan`` gives these columns, and ids. Of ``spans``, which are among the names, a kept row
+    has what holds those of its rows.
     """
 
     names: Sequence[str]
     rows: PlanRows
+    spans: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +107,7 @@ class Made:
     """
 
     op: str
-    kept: DataFrame
-    one: Id
+    kept: Kept
     outputs: Sequence[Any]
     rows: PlanRows
     groups: Sequence[Groups] = ()
@@ -130,8 +130,14 @@ class WindowRuns:
 class Known(Protocol):
     """The tracked tables that plans are made of."""
 
-    def table_of(self, node: Any, kind: str) -> Source | None:
-        """Return the table that a node is, if it is one."""
+    def table_of(self, node: Any, marks: str) -> Source | None:
+        """Return the table that a node with these marks is, if it is one."""
+
+    def behind(self, node: Any) -> Iterable[Source]:
+        """Return tables that values of a leaf may be from, which says nothing of it itself."""
+
+    def keep(self, frame: DataFrame) -> Kept:
+        """Compute rows and keep them."""
 
 
 class PlanRule:
@@ -151,7 +157,7 @@ class PlanRule:
     def follow(self, node: Any) -> PlanRows:
         """Return a plan with ids for a plan."""
         kind = kind_of(node)
-        found = self._known.table_of(node, kind)
+        found = self._known.table_of(node, self.catalyst.mark_of(node))
         if found is not None:
             return self._tracked(node, found)
         rule = self._rules.get(kind)
@@ -161,25 +167,33 @@ class PlanRule:
             return self._same(node)
         return self._opaque(node)
 
+    def is_table(self, node: Any) -> bool:
+        """Whether the rows of a node are those of one table, that is known or was made of it."""
+        merged = kind_of(node) in _MERGING
+        return merged or self._known.table_of(node, self.catalyst.mark_of(node)) is not None
+
     # leaves
 
     def _tracked(self, node: Any, source: Source) -> PlanRows:
         """A tracked table: its own rows, under the ids that the plan has for its columns."""
-        outside = list(items(node.output()))
-        if source.counted:
-            number = self.catalyst.alias(self.catalyst.counter, fresh_column())
-            return self._numbered(self.catalyst.project([*outside, number], node), source)
-        if kind_of(node) == "SubqueryAlias":  # marked: a projection that leaves out the ids
-            rows = node.child().child()
-            ids = [a for a in items(rows.output()) if str(a.name()) == source.one.column]
-            return self._numbered(self.catalyst.project([*outside, *ids], rows), source)
-        *visible, ids = items(source.plan.output())
+        outside, width = list(items(node.output())), len(source.table.columns)
+        files = source.kept.files
+        if files is not None:  # read as the plan does, which may ask for more than the columns
+            column = fresh_column()
+            frame = files.with_ids(self.catalyst.frame_of(node), column)
+            return self._numbered(self.catalyst.analysed(frame), source)
+        if len(outside) > width:  # what files say of themselves was not kept
+            found = PlanRows(node)
+            cells = frozenset((source, c) for c in range(width))
+            reads = dict.fromkeys(output_ids(node), cells)
+            return replace(found, reads=reads, decides=cells, steady=False, exact=False)
+        *visible, ids = items(source.kept.plan.output())
         named = [
             self.catalyst.alias(old, str(new.name()), new.exprId())
             for old, new in zip(visible, outside, strict=True)
         ]
         named.append(self.catalyst.alias(ids, fresh_column()))
-        return self._numbered(self.catalyst.project(named, source.plan), source)
+        return self._numbered(self.catalyst.project(named, source.kept.plan), source)
 
     def _numbered(self, plan: Any, source: Source) -> PlanRows:
         """Rows with one id, the last column."""
@@ -375,6 +389,8 @@ class PlanRule:
         keys = list(items(node.groupingExpressions()))
         made = list(items(node.aggregateExpressions()))
         child = self._with_subqueries(self.follow(node.child()), [*keys, *made])
+        if not child.ids:
+            return self._over(node, child)
         child = self._once(child, node.child(), keys)
         key_read = self._read(child, keys)
         counted = key_read if keys else child.read(output_ids(node.child()))
@@ -385,13 +401,20 @@ class PlanRule:
         names, extra = self._named(keys)
         plan = self.catalyst.aggregate(keys, [*made, *extra], child.plan, node.hint())
         groups = replace(child, reads=reads, decides=child.decides | key_read)
-        return self._grouped("aggregate", plan, items(node.output()), names, [(groups, extra)])
+        spans = [name for name, key in zip(names, keys, strict=True) if _is_session(key)]
+        return self._grouped(
+            "aggregate", plan, items(node.output()), names, [(groups, extra)], spans=spans
+        )
 
     def _pivot(self, node: Any, groups: Any) -> PlanRows:
         """Cells of a pivot come from rows with their value, which have ids of their own for it."""
         keys = list(items(groups.groupingExpressions()))
         pivots = _pivots(groups)
-        child = self._once(self.follow(groups.child()), groups.child(), keys)
+        child = self.follow(groups.child())
+        if not child.ids:
+            over = self._over(groups, child)
+            return self._over(node, over)
+        child = self._once(child, groups.child(), keys)
         first = next(iter(pivots.values()))
         column, values = first.pivotColumn(), first.pivotColumnValues()
         copies: list[dict[int, Any]] = []
@@ -436,13 +459,15 @@ class PlanRule:
         names: Sequence[str],
         sides: Sequence[tuple[PlanRows, Sequence[Any]]],
         rows: PlanRows | None = None,
+        spans: Iterable[str] = (),
     ) -> PlanRows:
         """Compute rows that come from all rows of the sides that agree with them in keys."""
         groups = []
         for side, keys in sides:
             decides = side.decides | side.everywhere(side.decides)  # any row might have been in it
             slim = self.catalyst.project([*keys, *side.hidden], side.plan)
-            groups.append(Groups(names, replace(side, plan=slim, decides=decides)))
+            some = replace(side, plan=slim, decides=decides)
+            groups.append(Groups(names, some, frozenset(spans)))
         return self._table(op, plan, outputs, rows or PlanRows(plan), groups)
 
     def _named(self, keys: Iterable[Any]) -> tuple[list[str], list[Any]]:
@@ -480,7 +505,10 @@ class PlanRule:
 
     def _deduplicate(self, node: Any) -> PlanRows:
         """Keys are from all rows that agree in them, other columns from the row that is kept."""
-        child = self._once(self.follow(node.child()), node.child(), [])
+        child = self.follow(node.child())
+        if not child.ids:
+            return self._over(node, child)
+        child = self._once(child, node.child(), [])
         keys = list(items(node.keys()))
         names, extra = self._named(keys)
         plan = node.withNewChildren(self.catalyst.seq([child.plan]))
@@ -503,13 +531,13 @@ class PlanRule:
     ) -> PlanRows:
         """Compute a plan, keep what it gives, and go on with it as a table."""
         outputs = list(outputs)
-        kept, one = fix_order(self.catalyst.frame_of(plan))
-        plan = self.catalyst.analysed(kept)
-        columns = self.catalyst.columns(plan)
-        numbers = next(a for a in columns.values() if str(a.name()) == one.column)
-        plan = self.catalyst.project([*(columns[expr_id(o)] for o in outputs), numbers], plan)
-        table = self._make(Made(op, kept, one, outputs, rows, groups, windows))
-        return self._numbered(plan, Source(table, one, plan))
+        kept = self._known.keep(self.catalyst.frame_of(plan))
+        columns = self.catalyst.columns(kept.plan)
+        numbers = next(a for a in columns.values() if str(a.name()) == kept.one.column)
+        plan = self.catalyst.project([*(columns[expr_id(o)] for o in outputs), numbers], kept.plan)
+        table = self._make(Made(op, kept, outputs, rows, groups, windows))
+        slim = Kept(self.catalyst.frame_of(plan), kept.one, placed=kept.placed)
+        return self._numbered(plan, Source(table, slim))
 
     def _once(self, rows: PlanRows, node: Any, expressions: Sequence[Any]) -> PlanRows:
         """Have rows that two jobs read computed once, unless they are the same each time."""
@@ -560,15 +588,22 @@ class PlanRule:
     def _opaque(self, node: Any) -> PlanRows:
         children = [self.follow(child) for child in items(node.children())]
         cells = frozenset().union(*(child.tables for child in children))
+        if not children:
+            cells = frozenset(
+                (source, column)
+                for source in self._known.behind(node)
+                for column in range(len(source.table.columns))
+            )
         reads = dict.fromkeys(output_ids(node), cells)
-        return PlanRows(node, {}, reads, cells, steady=False, exact=not cells)
+        steady = kind_of(node) in _STEADY and not cells
+        return PlanRows(node, {}, reads, cells, steady=steady, exact=not cells)
 
     def superset(self, plan: Any) -> PlanRows:
         """Say of a whole plan that all cells may come from all of the tables in it."""
         waiting, cells = [plan, *items(plan.subqueriesAll())], set()
         while waiting:
             node = waiting.pop()
-            found = self._known.table_of(node, kind_of(node))
+            found = self._known.table_of(node, self.catalyst.mark_of(node))
             if found is not None:
                 cells |= {(found, column) for column in range(len(found.table.columns))}
             else:
@@ -645,6 +680,15 @@ _SAME = {
 }  # fmt: skip
 """Nodes that leave rows and columns as they are, or some rows out."""
 
+_SESSION = "spark.sessionWindow"
+"""Marks, in Spark's metadata, a key that is merged with those that overlap it."""
+
+_MERGING = {"Aggregate", "Distinct", "Intersect", "Except", "Deduplicate", "Window"}
+"""Nodes whose rows become a table."""
+
+_STEADY = {"LocalRelation", "Range", "OneRowRelation", "LogicalRelation", "CommandResult"}
+"""Leaves that give the same rows each time."""
+
 _WHOLE = {"NTile", "PercentRank", "CumeDist"}
 """Window functions that read the size of the partition."""
 
@@ -656,6 +700,11 @@ def _pivots(groups: Any) -> dict[int, Any]:
         if "pivotfirst" in str(one.toString()):
             found |= {expr_id(one): e for e in walk(one) if kind_of(e) == "PivotFirst"}
     return found
+
+
+def _is_session(key: Any) -> bool:
+    named = kind_of(key) in ("AttributeReference", "Alias")
+    return named and _SESSION in str(key.metadata().json())
 
 
 def _skips_nulls(function: Any) -> bool:

@@ -8,38 +8,32 @@ Spark computes and compresses; a few of them are compressed here.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from dslog.capture.recorder import Node
-from dslog.capture.spark.catalyst import Catalyst, expr_id, output_ids
-from dslog.capture.spark.frame import Data
+from dslog.capture.spark.catalyst import Catalyst, expr_id
 from dslog.capture.spark.frame_cost import FrameCost
-from dslog.capture.spark.plan_reader import analysed, as_column
+from dslog.capture.spark.plan_reader import as_column
 from dslog.capture.spark.plan_rule import (
     NONE,
     Cell,
     Groups,
-    Known,
     Made,
     PlanRows,
-    PlanRule,
     Source,
     WindowRuns,
 )
-from dslog.capture.spark.row_id import MASK, SHIFT, Id, Numbering, RowSet, fresh_column, numbered
-from dslog.capture.spark.row_trace import Tap, trace_rows
-from dslog.capture.spark.source import fix_order
+from dslog.capture.spark.row_id import MASK, SHIFT, Id, Numbering, RowSet, fresh_column
 from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
+from dslog.capture.spark.window_runs import map_runs
 from dslog.capture.table_product import Pairs, RowMap, RowTerms
 from dslog.compress.provrc import provrc
-from dslog.spark.job import reason
 from dslog.spark.relation_job import Options, compress_frame
 
 
@@ -56,6 +50,27 @@ def position(column: str, numbering: Numbering) -> Column:
 OUT, IN = "b0", "a0"
 
 
+def _same_keys(groups: Groups) -> Column:
+    """Say that rows agree in keys with a kept row, whose keys are ``g0``, ``g1`` ...
+
+    A session that rows were merged to spans theirs; many keys are compared as one value.
+    """
+    numbers = [n for n, name in enumerate(groups.names) if name not in groups.spans]
+    mine, theirs = ([groups.names[n] for n in numbers], [f"g{n}" for n in numbers])
+    if len(numbers) > FrameCost.current().keys_apart:
+        renamed = [F.col(g).alias(m) for m, g in zip(mine, theirs, strict=True)]
+        same = F.struct(*mine).eqNullSafe(F.struct(*renamed))
+    else:
+        same = F.lit(True)
+        for m, g in zip(mine, theirs, strict=True):
+            same = same & F.col(m).eqNullSafe(F.col(g))
+    for n, name in enumerate(groups.names):
+        if name in groups.spans:
+            same = same & (F.col(f"g{n}.start") <= F.col(f"{name}.start"))
+            same = same & (F.col(f"{name}.end") <= F.col(f"g{n}.end"))
+    return same
+
+
 @dataclass(eq=False)
 class PlanTables:
     """Records the tables of one plan, in the order in which they are computed."""
@@ -63,34 +78,57 @@ class PlanTables:
     tracker: Tracker
     base: str
     catalyst: Catalyst
+    _made: list[TableNode] = field(default_factory=list)
 
     def make(self, made: Made) -> TableNode:
         """Make the table of what was computed, with its lineage."""
         columns = tuple(str(output.name()) for output in made.outputs)
         table = self.tracker.table(self.base, columns, RowSet(), Origin(made.op))
         self.fill(table, made)
+        self._made.append(table)
         return table
 
     def fill(self, table: TableNode, made: Made) -> None:
         """Say what a table comes from."""
-        table.rows.count = made.one.numbering.total
+        table.rows.count = made.kept.one.numbering.total
         inputs = tuple(self._inputs(made, table.rows))
         table.origin = replace(table.origin, inputs=inputs)
         table.keep = any(one.table.keep for one in inputs)
+
+    def share(
+        self, table: TableNode, source: TableNode, outputs: Sequence[Any], rows: PlanRows
+    ) -> None:
+        """Say that a table has the rows of another, or is that if this was made for it alone."""
+        reads = [
+            (place, column)
+            for place, one in enumerate(outputs)
+            for _, column in rows.read([expr_id(one)])
+        ]
+        table.rows, table.keep = source.rows, source.keep or table.keep
+        own = source in self._made and not rows.decides
+        if own and reads == [(c, c) for c in range(len(source.columns))]:
+            table.origin = replace(table.origin, inputs=source.origin.inputs)
+        else:
+            same = Input(source, ((None, frozenset(reads)),), exact=rows.exact)
+            table.origin = replace(table.origin, inputs=(same,))
 
     def _inputs(self, made: Made, rows: RowSet) -> Iterator[Input]:
         places = {expr_id(output): place for place, output in enumerate(made.outputs)}
         turned = {
             found[0].table.node for groups in made.groups for found in groups.rows.ids.values()
         }
-        ids = made.kept.select(
-            F.col(made.one.column).alias(OUT),
-            *(as_column(made.kept, a).alias(f"i{of}") for of, (_, a) in made.rows.ids.items()),
+        ids = made.kept.frame.select(
+            F.col(made.kept.one.column).alias(OUT),
+            *(
+                as_column(made.kept.frame, a).alias(f"i{of}")
+                for of, (_, a) in made.rows.ids.items()
+            ),
         )
-        yield from self._linked(ids, made.rows, made.one, rows, places, turned)
+        count = made.kept.one.numbering.total
+        yield from self._linked(ids, made.rows, made.kept.one, rows, places, turned, count)
         for groups in made.groups:
             pairs = self._by_keys(made, groups)
-            yield from self._linked(pairs, groups.rows, made.one, rows, places, turned)
+            yield from self._linked(pairs, groups.rows, made.kept.one, rows, places, turned)
         for runs in made.windows:
             yield self._in_order(made, runs, rows, places)
 
@@ -102,6 +140,7 @@ class PlanTables:
         rows: RowSet,
         places: Mapping[int, int],
         turned: Container[Node],
+        known: int | None = None,
     ) -> Iterator[Input]:
         """Read off what rows come from: ``ids`` has their own ids and, by number, the others."""
         columns: dict[int | Source, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
@@ -110,18 +149,20 @@ class PlanTables:
                 for of, column in cells:
                     columns.setdefault(of, (set(), set()))[decides].add((place, column))
         named = [of for of in columns if not isinstance(of, Source)]
-        few = self._few(ids.select(OUT, *(f"i{of}" for of in named))) if named else None
+        few = self._few(ids.select(OUT, *(f"i{of}" for of in named)), known) if named else None
         for of, (read, decided) in columns.items():
             source = of if isinstance(of, Source) else before.ids[of][0]
             link = fresh_column("link")
             if isinstance(of, Source):
-                rows.maps[link] = RowMap.everything(one.numbering.total, source.one.numbering.total)
+                rows.maps[link] = RowMap.everything(
+                    one.numbering.total, source.kept.one.numbering.total
+                )
             else:
                 some = few if few is not None else ids
                 rows.maps[link] = self._relate(
                     some.select([OUT, f"i{of}"]),
                     one.numbering,
-                    source.one.numbering,
+                    source.kept.one.numbering,
                     forward=source.table.node in turned,
                 )
             exact = before.exact and not isinstance(of, Source)
@@ -130,9 +171,11 @@ class PlanTables:
             if decided:
                 yield Input(source.table, ((link, frozenset(decided)),), exact, decides=True)
 
-    def _few(self, ids: DataFrame) -> pa.Table | None:
-        """Bring ids here if they are few."""
+    def _few(self, ids: DataFrame, known: int | None) -> pa.Table | None:
+        """Bring ids here if they are few; how many may be known."""
         few = FrameCost.current().small_rows
+        if known is not None:
+            return ids.toArrow() if known <= few else None
         found = ids.limit(few + 1).toArrow()
         return found if found.num_rows <= few else None
 
@@ -142,51 +185,42 @@ class PlanTables:
         ids = [as_column(before, a).alias(f"i{of}") for of, (_, a) in groups.rows.ids.items()]
         if not groups.names:
             return before.select(F.lit(0).cast("long").alias(OUT), *ids)
-        keys = made.kept.select(
-            F.col(made.one.column).alias(OUT),
+        keys = made.kept.frame.select(
+            F.col(made.kept.one.column).alias(OUT),
             *(F.col(name).alias(f"g{n}") for n, name in enumerate(groups.names)),
         )
-        if made.one.numbering.total <= FrameCost.current().broadcast_ids:
+        if made.kept.one.numbering.total <= FrameCost.current().broadcast_ids:
             keys = F.broadcast(keys)
-        same = F.lit(True)
-        for n, name in enumerate(groups.names):
-            same = same & F.col(name).eqNullSafe(F.col(f"g{n}"))
-        return before.select(*groups.names, *ids).join(keys, same)
+        return before.select(*groups.names, *ids).join(keys, _same_keys(groups))
 
     def _in_order(
         self, made: Made, runs: WindowRuns, rows: RowSet, places: Mapping[int, int]
     ) -> Input:
         """Rows that come from runs of rows in the order of a window, a table of its own."""
-        kept, one = made.kept, made.one
+        kept, one = made.kept.frame, made.kept.one
         ids = [as_column(kept, a).alias(f"i{of}") for of, (_, a) in made.rows.ids.items()]
         measures = [name for end, size, _ in runs.reads for name in (end, size)]
         some = kept.select(one.column, *runs.parts, runs.place, *measures, *ids)
-        lines, line = fix_order(some.orderBy(*runs.parts, runs.place))
+        ordered = self.tracker.keep(some.orderBy(*runs.parts, runs.place))
+        lines, line = ordered.frame, ordered.one
         cells = list(dict.fromkeys(
             cell for *_, reads in runs.reads for read in reads.values() for cell in read
         ))  # fmt: skip
-        ordered = self._ordered(made, lines, line, cells)
-        taps = []
+        table = self._ordered(made, lines, line, cells)
+        own, there = position(one.column, one.numbering), position(line.column, line.numbering)
+        reaches = []
         for end, size, _ in runs.reads:
-            back, ahead, holds = (fresh_column(what) for what in ("back", "ahead", "holds"))
-            before = F.col(runs.place) - F.col(end)
-            lines = lines.withColumns(
-                {
-                    back: before + F.col(size) - 1,
-                    ahead: -before,
-                    holds: (F.col(size) > 0).cast("long"),
-                }
-            )
-            taps.append(Tap(((line.column, line.numbering),), holds, (back, ahead)))
-        trail = numbered(rows, one)
-        maps = trace_rows(lines, trail, self.tracker.part_writer, taps, moved=True)
+            last = there + F.col(end) - F.col(runs.place)
+            run = last - F.col(size) + 1, last
+            reaches.append(lines.where(F.col(size) > 0).select(own.alias("row"), *run))
+        maps = [map_runs(reach, self.tracker.files, self.tracker.collect_rows) for reach in reaches]
         parts: list[tuple[str | None, Pairs]] = []
         for found, (_, _, reads) in zip(maps, runs.reads, strict=True):
             link = fresh_column("link")
-            rows.maps[link] = replace(found, forward=False)
+            rows.maps[link] = found
             pairs = {(places[out], cells.index(c)) for out, read in reads.items() for c in read}
             parts.append((link, frozenset(pairs)))
-        return Input(ordered, tuple(parts), exact=made.rows.exact)
+        return Input(table, tuple(parts), exact=made.rows.exact)
 
     def _ordered(self, made: Made, lines: DataFrame, line: Id, cells: Sequence[Cell]) -> TableNode:
         """The cells that a window reads, by rows in its order."""
@@ -199,7 +233,7 @@ class PlanTables:
         ids = lines.withColumnRenamed(line.column, OUT)
         before = replace(made.rows, reads=reads, decides=NONE)
         same = {place: place for place in reads}
-        inputs = tuple(self._linked(ids, before, line, rows, same, ()))
+        inputs = tuple(self._linked(ids, before, line, rows, same, (), line.numbering.total))
         return self.tracker.table(self.base, tuple(columns), rows, Origin("window", {}, inputs))
 
     def _relate(
@@ -218,31 +252,7 @@ class PlanTables:
         if forward:
             columns, totals = columns[::-1], totals[::-1]
         names = [column.alias(name) for column, name in zip(columns, (OUT, IN), strict=True)]
-        root = self.tracker.recorder.files.root.absolute()
-        options = Options(collect_rows=self.tracker.part_writer.rows)
+        root = self.tracker.files.root.absolute()
+        options = Options(collect_rows=self.tracker.collect_rows)
         found = compress_frame(pairs.dropna().select(*names), totals[:1], totals[1:], root, options)
         return RowTerms(tuple(found.terms), forward=forward)
-
-
-def follow_plan(frame: DataFrame, tracker: Tracker, known: Known, table: TableNode) -> Data:
-    """Compute a frame and its lineage, and fill in its table."""
-    catalyst = Catalyst(frame)
-    tables = PlanTables(tracker, table.node.base, catalyst)
-    rule = PlanRule(catalyst, known, tables.make)
-    plan = analysed(frame)
-    try:
-        plan = catalyst.with_joins(plan)
-        found = rule.follow(plan)
-    except (AnalysisException, Py4JError) as error:  # a plan of a kind that nobody has thought of
-        plan = analysed(frame)
-        found = rule.superset(plan)
-        args = {**table.origin.args, "superset": reason(error)}
-        table.origin = replace(table.origin, args=args)
-    columns = catalyst.columns(found.plan)
-    outputs = [columns[number] for number in output_ids(plan)]
-    computed = catalyst.project([*outputs, *found.hidden], found.plan)
-    kept, one = fix_order(catalyst.frame_of(computed))
-    tables.fill(table, Made(table.origin.op, kept, one, outputs, found))
-    columns = catalyst.columns(analysed(kept))
-    visible = [as_column(kept, columns[expr_id(output)]) for output in outputs]
-    return kept.select(*visible, one.column), numbered(table.rows, one)

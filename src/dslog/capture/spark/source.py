@@ -1,152 +1,236 @@
-"""Where tracking of a table begins: ids for the rows of a DataFrame.
+"""Where rows get ids that stay: rows of files by file and place, all others by keeping them.
 
-Rows per partition of a DataFrame that reads Parquet files, without a job.
-
-Spark says which bytes of which files each partition reads, and the footers how many rows each row
-group has. A row group belongs to the partition that reads the byte in its middle.
-
-Put the rows of a DataFrame in the order of their positions, and number rows anew.
+A DataFrame computes its rows again whenever they are asked for, and not always the same rows in
+the same order. Rows of Parquet files are told apart by their file and their place in it, which are
+the same whatever is computed; footers say how many there are, without a job. All other rows are
+computed once and kept: by the executors of a session in this process, and in files where there is a
+cluster, which may lose an executor.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from dslog.capture.spark.catalyst import Catalyst, items, kind_of
 from dslog.capture.spark.frame_cost import FrameCost
-from dslog.capture.spark.plan_reader import analysed, execution, is_bucketed, operators, physical
-from dslog.capture.spark.row_id import SHIFT, Id, Numbering, Trail, fresh_column
+from dslog.capture.spark.plan_reader import analysed, as_column, execution, of_plan
+from dslog.capture.spark.row_id import SHIFT, Id, Numbering, fresh_column
+from dslog.errors import CaptureError
 
-"""Bytes by which writers of Parquet may differ on where a row group begins."""
-
-_WHOLE = re.compile(r"^((Project|SubqueryAlias|View) .*\n[ +-]*)*Relation .* parquet\s*$")
 _LOCAL = re.compile(r"^file:/+")
+_NAMING = ("SubqueryAlias", "View")
+
+
+def relation_of(plan: Any) -> Any | None:
+    """Return the files that a plan reads as they are; None if it does more, or no files."""
+    while kind_of(plan) in _NAMING:
+        plan = plan.child()
+    if kind_of(plan) != "LogicalRelation" or kind_of(plan.relation()) != "HadoopFsRelation":
+        return None
+    return plan.relation()
+
+
+def file_format(relation: Any) -> str:
+    """Return the format of files, as Spark calls it."""
+    return str(relation.fileFormat().toString()).lower()
+
+
+def address(file: str) -> str:
+    """Return the address of a file as its rows have it: Spark writes it in several ways."""
+    return _LOCAL.sub("file:/", file)
+
+
+def slices_of(frame: DataFrame) -> list[str]:
+    """Return the file of each slice that Spark reads, in order."""
+    return [
+        address(str(file.filePath().urlEncoded()))
+        for partition in execution(frame).toRdd().partitions()
+        for file in partition.files()
+    ]
+
+
+@dataclass(frozen=True)
+class FileState:
+    """What a file looked like when it was tracked."""
+
+    size: int
+    changed: int
 
 
 @dataclass(frozen=True)
 class FileSlice:
-    """The bytes of a file that a partition reads."""
+    """Rows of a file: ``count`` from ``row`` on are those from ``begin`` on in the file."""
 
-    part: int
-    path: str
+    file: str
+    row: int
     begin: int
-    length: int
+    count: int
 
 
-def rows_by_footers(frame: DataFrame) -> tuple[int, ...] | None:
-    """Return the rows of each partition; None unless all rows of a few local files are read."""
-    if not _WHOLE.match(analysed(frame).toString()):
-        return None
-    partitions = execution(frame).toRdd().partitions()
-    if len(partitions) > FrameCost.current().footers:
-        return None
-    slices = list(_slices(partitions))
-    files: dict[str, list[FileSlice]] = {}
-    for one in slices:
-        files.setdefault(one.path, []).append(one)
-    if len(files) > FrameCost.current().footers or not all(_LOCAL.match(path) for path in files):
-        return None
-    counts = [0] * len(partitions)
+@dataclass(frozen=True)
+class FileRows:
+    """Rows told apart by their file and their place in it; ``files`` are in the order of rows."""
+
+    files: tuple[str, ...]
+    states: Mapping[str, FileState]
+
+    def with_ids(self, frame: DataFrame, column: str) -> DataFrame:
+        """Give rows the ids that follow from their files and their places there."""
+        about = frame.metadataColumn("_metadata")
+        file = _numbered(frame, self.files, about["file_path"])
+        number = F.shiftleft(file, SHIFT).bitwiseOR(about["row_index"])
+        return frame.select("*", number.alias(column))
+
+    def kept(self, frame: DataFrame, numbering: Numbering) -> Kept:
+        """Return rows that are read when they are needed."""
+        column = fresh_column()
+        return Kept(self.with_ids(frame, column), Id(column, numbering), self)
+
+    def slices(self, numbering: Numbering) -> Iterator[FileSlice]:
+        """Say which rows are of which file."""
+        for file, row, count in zip(self.files, numbering.offsets, numbering.counts, strict=True):
+            yield FileSlice(file, int(row), 0, count)
+
+    def in_order(self, frame: DataFrame) -> bool:
+        """Whether Spark, as it is set now, reads the files one after the other, in this order."""
+        return tuple(slices_of(frame)) == self.files
+
+    def check(self, name: str) -> None:
+        """Raise if a file is not what it was."""
+        for file, state in self.states.items():
+            if _state(file) != state:
+                raise CaptureError(
+                    f"the file {file} of {name!r} has changed since it was tracked: read and track "
+                    f"it again"
+                )
+
+
+def _state(file: str) -> FileState | None:
     try:
-        for path, some in files.items():
-            for part, rows in _shared_out(pq.read_metadata(_local(path)), some):
-                counts[part] += rows
-    except (OSError, pa.ArrowException, _UncertainError):
+        found = Path(_path(file)).stat()
+    except OSError:
         return None
-    return tuple(counts)
+    return FileState(found.st_size, found.st_mtime_ns)
 
 
-class _UncertainError(Exception):
-    """The footers do not tell for sure which partition reads a row group."""
+def _path(file: str) -> str:
+    return unquote(_LOCAL.sub("/", file))
 
 
-def _slices(partitions: Any) -> Iterator[FileSlice]:
-    for part, partition in enumerate(partitions):
-        for file in partition.files():
-            yield FileSlice(part, file.filePath().urlEncoded(), file.start(), file.length())
+def _numbered(frame: DataFrame, files: tuple[str, ...], path: Column) -> Column:
+    """Number files in an expression that looks up one place, however many there are."""
+    if len(files) == 1:
+        return F.lit(0).cast("long")
+    session = frame.sparkSession
+    rows = session.createDataFrame([(file,) for file in files], "file string")
+    hashes = np.array([row[0] for row in rows.select(F.xxhash64("file")).collect()])
+    size = next(n for n in range(len(files), 1 << 40) if len(np.unique(hashes % n)) == len(files))
+    table = np.zeros(size, np.int64)
+    table[hashes % size] = np.arange(len(files))
+    place = F.pmod(F.xxhash64(path), F.lit(size)).cast("int")
+    return F.element_at(F.lit(table.tolist()), place + 1).cast("long")
 
 
-def _local(path: str) -> str:
-    return unquote(_LOCAL.sub("/", path))
+def file_rows(frame: DataFrame, order: Sequence[str] = ()) -> tuple[FileRows, Numbering] | None:
+    """Return how rows of Parquet files are told apart; None for other rows, or too many files.
+
+    Files are in the order in which Spark reads them now, if none is given for all of them.
+    """
+    relation = relation_of(analysed(frame))
+    if relation is None or file_format(relation) != "parquet" or _is_bucketed(relation):
+        return None
+    slices = slices_of(frame)
+    files = tuple(dict.fromkeys(slices))
+    files = tuple(order) if set(order) == set(files) else files
+    if not 0 < len(files) <= FrameCost.current().footers:
+        return None
+    if not all(_LOCAL.match(file) for file in files):
+        return None
+    if len(relation.location().inputFiles()) != len(set(relation.location().inputFiles())):
+        return None  # a file that is read twice
+    try:
+        states = {file: state for file in files if (state := _state(file))}
+        counts = tuple(pq.read_metadata(_path(file)).num_rows for file in files)
+    except (OSError, pa.ArrowException):
+        return None
+    return FileRows(files, states), Numbering(counts)
 
 
-def _shared_out(footer: pq.FileMetaData, slices: list[FileSlice]) -> Iterator[tuple[int, int]]:
-    """Give the rows of each row group to the partition that reads its middle."""
-    ordered = sorted(slices, key=lambda one: one.begin)
-    begins = [one.begin for one in ordered]
-    if len(set(begins)) < len(begins):  # a file that is read twice
-        raise _UncertainError
-    for number in range(footer.num_row_groups):
-        group = footer.row_group(number)
-        if len(ordered) == 1:
-            yield ordered[0].part, group.num_rows
-            continue
-        columns = [group.column(place) for place in range(group.num_columns)]
-        size = sum(column.total_compressed_size for column in columns)
-        middle = _begin(columns[0]) + size // 2
-        if any(abs(middle - begin) <= FrameCost.current().footer_slack for begin in begins):
-            raise _UncertainError
-        yield ordered[bisect_right(begins, middle) - 1].part, group.num_rows
+def _is_bucketed(relation: Any) -> bool:
+    return bool(relation.bucketSpec().isDefined())
 
 
-def _begin(column: Any) -> int:
-    first: int = column.data_page_offset
-    dictionary = column.dictionary_page_offset
-    return min(first, dictionary) if dictionary else first
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Rows that stay what they are, with their ids in the last column.
+
+    ``files`` say how those are read that are in files of the user's; rows that are not ``placed``
+    may come in another order.
+    """
+
+    frame: DataFrame
+    one: Id
+    files: FileRows | None = None
+    placed: bool = True
+
+    @property
+    def plan(self) -> Any:
+        """Their plan."""
+        return analysed(self.frame)
+
+    def rows(self) -> DataFrame:
+        """Return the rows, in the order of their ids, without these."""
+        *visible, last = items(self.plan.output())
+        catalyst = Catalyst(self.frame)
+        frame = catalyst.frame_of(catalyst.project(visible, self.plan))
+        if self.placed and (self.files is None or self.files.in_order(frame)):
+            return frame
+        ordered = self.frame.orderBy(as_column(frame, last))
+        return catalyst.frame_of(catalyst.project(visible, analysed(ordered)))
 
 
-_MOVED = re.compile(r"(?<!Broadcast)Exchange|BuildLeft|CartesianProduct|\bCoalesce \d")
-"""What in a physical plan means that rows may not come in the order of their first id."""
-
-_IN_PLACE = {
-    "Project", "Filter", "LocalLimit", "SubqueryAlias", "Relation", "LocalRelation", "LogicalRDD",
-}  # fmt: skip
-"""Operators that leave rows where they are, whatever Spark makes of them."""
-
-
-def moves_rows(frame: DataFrame, trail: Trail) -> bool:
-    """Whether Spark may hand out the rows of a DataFrame in another order than their first ids'."""
-    if trail.mixed:
-        return True
-    if _IN_PLACE.issuperset(operators(frame)):
-        return False
-    return _MOVED.search(physical(frame)) is not None
-
-
-def in_order(frame: DataFrame, trail: Trail, *, moved: bool | None = None) -> DataFrame:
-    """Return the DataFrame with sorted partitions that follow each other."""
-    moved = moves_rows(frame, trail) if moved is None else moved
-    if moved:
-        return spread_in_order(frame, trail)
-    return frame if len(trail.ids) == 1 else frame.sortWithinPartitions(*trail.order)
-
-
-def spread_in_order(frame: DataFrame, trail: Trail) -> DataFrame:
-    """Send rows to partitions by their positions, and sort them there."""
-    first = trail.ids[0].numbering
-    bucket, buckets = first.bucket(F.col(trail.ids[0].column)), first.buckets
-    if len(trail.ids) > 1:  # rows without a first id, of a right or full join, come last
-        second = trail.ids[1].numbering
-        bucket = F.coalesce(bucket, second.bucket(F.col(trail.ids[1].column)) + buckets)
-        buckets += second.buckets
-    placed = frame.repartitionById(buckets, bucket.cast("int"))
-    return placed.sortWithinPartitions(*trail.order)
+def keep_files(
+    frame: DataFrame, keep: Callable[[DataFrame], Kept]
+) -> tuple[Kept, Sequence[FileSlice]]:
+    """Keep rows that are read from files, and say which they are of each file."""
+    width = len(frame.columns)
+    about = frame.metadataColumn("_metadata")
+    names = fresh_column("file"), fresh_column("block")
+    kept = keep(
+        frame.select(
+            "*", about["file_path"].alias(names[0]), about["file_block_start"].alias(names[1])
+        )
+    )
+    part = F.shiftright(kept.one.column, SHIFT)
+    found = kept.frame.groupBy(*names, part).agg(F.min(kept.one.column), F.count(F.lit(1)))
+    slices: list[FileSlice] = []
+    begin, last = 0, None
+    for file, _, _, first, count in sorted(map(tuple, found.collect())):
+        begin = begin if file == last else 0
+        row = int(kept.one.numbering.positions(np.array([first]))[0])
+        slices.append(FileSlice(file, row, begin, count))
+        begin, last = begin + count, file
+    *outputs, ids = items(kept.plan.output())
+    catalyst = Catalyst(frame)
+    slim = catalyst.frame_of(catalyst.project([*outputs[:width], ids], kept.plan))
+    return Kept(slim, kept.one, placed=kept.placed), slices
 
 
 def with_ids(frame: DataFrame, column: str) -> DataFrame:
     """Number the rows of each partition of a DataFrame."""
-    return frame.withColumn(column, F.monotonically_increasing_id())
+    return frame.select("*", F.monotonically_increasing_id().alias(column))
 
 
 def count_partitions(frame: DataFrame, column: str) -> Numbering:
@@ -157,84 +241,46 @@ def count_partitions(frame: DataFrame, column: str) -> Numbering:
     return Numbering(tuple(counts.get(part, 0) for part in range(max(counts, default=-1) + 1)))
 
 
-def keep_in_order(frame: DataFrame, trail: Trail) -> DataFrame:
-    """Compute a DataFrame once and keep it, in the order of its rows."""
-    return in_order(frame, trail).localCheckpoint()
-
-
-@contextmanager
-def kept_frame(frame: DataFrame, trail: Trail) -> Iterator[tuple[DataFrame, bool]]:
-    """Keep what a DataFrame gives while several jobs read it, if computing it again is work.
-
-    Gives the DataFrame to read, and whether its rows are out of order. Joins with a small table
-    leave rows where they are: if there are many, doing that again takes less than keeping what it
-    gave. Rows are kept as they are: Spark's cache would encode them by column, which takes longer.
-    """
-    moved = moves_rows(frame, trail)
-    again = not moved and trail.ids[0].numbering.total > FrameCost.current().kept_rows
-    if again or not any(step.other is not None for step in trail.steps):
-        yield frame, moved
-        return
-    copy = frame.localCheckpoint(eager=False)
-    try:
-        yield copy, moved
-    finally:
-        analysed(copy).rdd().unpersist(False)
-
-
-def fix_order(frame: DataFrame) -> tuple[DataFrame, Id]:
-    """Keep a DataFrame as it is computed now, and number its rows in the order they have.
-
-    A DataFrame computes its rows again whenever they are asked for, and not always in the same
-    order; this one won't. Should Spark lose a part of it, jobs fail, rather than go on with rows
-    in another order.
-    """
+def fix_order(frame: DataFrame, scratch: Path) -> Kept:
+    """Keep a DataFrame as it is computed now, and number its rows in the order they have."""
     column = fresh_column()
-    kept = with_ids(frame, column).localCheckpoint(eager=False)
-    return kept, Id.of(column, _count_kept(kept, column))
+    numbered = with_ids(frame, column)
+    if str(frame.sparkSession.conf.get("spark.master", "local")).startswith("local"):
+        kept, placed = numbered.localCheckpoint(eager=False), True
+    else:
+        kept, placed = _filed(numbered, scratch / uuid4().hex), False
+    return Kept(kept, Id(column, _count_kept(kept, column)), placed=placed)
+
+
+def _filed(frame: DataFrame, directory: Path) -> DataFrame:
+    """Keep rows in files, which are there when the executor that wrote them is gone.
+
+    Names are replaced, for a file has each of them once; ids of expressions stay.
+    """
+    catalyst = Catalyst(frame)
+    output = list(items(analysed(frame).output()))
+    names = [f"c{place}" for place in range(len(output))]
+    odd = {place for place, one in enumerate(output) if kind_of(one.dataType()) == "NullType"}
+    written = frame.select(
+        *(
+            (F.lit(None).cast("int") if place in odd else as_column(frame, one)).alias(name)
+            for place, (name, one) in enumerate(zip(names, output, strict=True))
+        )
+    )
+    written.write.parquet(str(directory))
+    read = frame.sparkSession.read.schema(written.schema).parquet(str(directory))
+    columns = [
+        catalyst.alias(
+            catalyst.null_of(old.dataType()) if place in odd else new, str(old.name()), old.exprId()
+        )
+        for place, (old, new) in enumerate(zip(output, items(analysed(read).output()), strict=True))
+    ]
+    return of_plan(frame, catalyst.project(columns, analysed(read)))
 
 
 def _count_kept(frame: DataFrame, column: str) -> Numbering:
-    rows = analysed(frame).rdd()
-    if rows.getNumPartitions() > 1:
-        return count_partitions(frame, column)
-    count = rows.count()
-    return Numbering((count,) if count else ())
-
-
-_STEADY = {"Project", "Filter", "SubqueryAlias", "View", "LocalRelation", "Range"}
-_FILES = re.compile(r"^[ :+|-]*Relation .* (parquet|orc|csv|json|text|avro|xml)\s*$", re.MULTILINE)
-_background = ThreadPoolExecutor(4, thread_name_prefix="dslog-count")
-
-
-def identify(frame: DataFrame) -> tuple[DataFrame, Id]:
-    """Give the rows of a steady DataFrame ids that stay the same however often it is computed."""
-    column = fresh_column()
-    named = with_ids(frame, column)
-    return named, Id(column, _background.submit(_count, frame, named, column))
-
-
-def _count(frame: DataFrame, named: DataFrame, column: str) -> Numbering:
-    rows = rows_by_footers(frame)
-    return count_partitions(named, column) if rows is None else Numbering(rows)
-
-
-def is_steady(frame: DataFrame) -> bool:
-    """Whether a DataFrame gives the same rows in the same order each time.
-
-    So does one that reads files or local data and only filters rows and computes columns. What
-    comes out of a shuffle, of a bucketed table, or of an expression that is random, does not.
-    """
     plan = analysed(frame)
-    relations = 0
-    for operator in operators(frame):
-        if operator == "Relation":
-            relations += 1
-        elif operator == "LogicalRDD":
-            if execution(frame).toRdd().outputDeterministicLevel().toString() != "DETERMINATE":
-                return False
-        elif operator not in _STEADY:
-            return False
-    if relations != len(_FILES.findall(plan.toString())) or not plan.deterministic():
-        return False
-    return not (relations and is_bucketed(frame))
+    if kind_of(plan) != "LogicalRDD" or plan.rdd().getNumPartitions() > 1:
+        return count_partitions(frame, column)
+    count = plan.rdd().count()
+    return Numbering((count,) if count else ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import warnings
 import weakref
@@ -9,18 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from dslog.capture.recorder import Node, Step, StoreRecorder
 from dslog.capture.spark.row_id import RowSet
-from dslog.capture.spark.row_trace import PartWriter
+from dslog.capture.spark.source import Kept, fix_order
 from dslog.capture.table_product import Pairs, RowMap, TableProduct, unite_products
 from dslog.config import Config
 from dslog.errors import CaptureError
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
-from dslog.spark.job import reason, spark_errors
+from dslog.spark.job import reason
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from dslog.capture.spark.frame import Frame
 
 
@@ -61,7 +65,7 @@ class TableNode:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns; the rows must be known."""
-        count = self.rows.counted()
+        count = self.rows.count
         if count is None:
             raise AssertionError(f"the rows of {self.node.name!r} were not counted yet")
         return count, len(self.columns)
@@ -73,12 +77,14 @@ class Tracker:
     def __init__(self, recorder: StoreRecorder, values: Path | None = None) -> None:
         self.recorder = recorder
         self.values = values
-        self.part_writer = PartWriter(recorder.files, Config.from_environment().collect_rows)
+        self.files = recorder.files
+        self.collect_rows = Config.from_environment().collect_rows
         self.lock = threading.RLock()
         self.plans: Any = None  # what knows tracked tables in plans, once there is one
         self._due: weakref.WeakSet[Frame] = weakref.WeakSet()
         self._held: list[Frame] = []
-        self.alive: weakref.WeakValueDictionary[str, Frame] = weakref.WeakValueDictionary()
+        self._scratch = recorder.files.root.absolute().with_name(f"frames-{uuid4().hex}")
+        recorder.at_close(self._let_go)
 
     def table(self, base: str, columns: tuple[str, ...], rows: RowSet, origin: Origin) -> TableNode:
         """Name the result of a step after the table it comes from."""
@@ -125,32 +131,48 @@ class Tracker:
             self._due.add(frame)
 
     def hold(self, frame: Frame) -> None:
-        """Keep a frame until the next flush, even if nobody else does."""
+        """Keep a frame until the store is closed, even if nobody else does."""
         with self.lock:
-            self._held.append(frame)
+            if frame not in self._held:
+                self._held.append(frame)
+
+    def told(self, frame: Frame) -> None:
+        """Leave out a frame of which an error has said why it has no lineage."""
+        with self.lock:
+            self._due.discard(frame)
+
+    def keep(self, frame: DataFrame) -> Kept:
+        """Compute rows and keep them."""
+        return fix_order(frame, self._scratch)
+
+    def _let_go(self) -> None:
+        with self.lock:
+            self._held.clear()
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def flush(self) -> None:
         """Compute and record the lineage of every frame that somebody still holds.
 
         One whose job fails is left out: its own actions say why, other arrays do not suffer for it.
         """
-        failures: tuple[type[Exception], ...] = (CaptureError, *spark_errors())
         with self.lock:
             while self._due and not self.recorder.closed:
                 frame = self._due.pop()
                 try:
-                    frame.record()
-                except failures as error:
-                    warnings.warn(
-                        f"the lineage of {frame.name!r} is not recorded, for computing it failed: "
-                        f"{reason(error)}",
-                        RuntimeWarning,
-                        stacklevel=2,
-                    )
+                    if frame.failure is None:
+                        frame.record()
+                except Exception as error:  # noqa: BLE001 (whatever it is, it is not of the others)
+                    frame.failure = reason(error)
                 except BaseException:
                     self._due.add(frame)
                     raise
-            self._held.clear()
+                if frame.failure is not None:
+                    warnings.warn(
+                        f"the lineage of {frame.name!r} is not recorded, for computing it failed: "
+                        f"{frame.failure}",
+                        RuntimeWarning,
+                        stacklevel=2,
+                    )
 
     def record(self, table: TableNode) -> None:
         """Record the steps that led to a table whose rows are known, earliest first."""

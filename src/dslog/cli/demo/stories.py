@@ -150,10 +150,10 @@ def run_flights(store: "Store", scratch: Path, say: Callable[[str], None]) -> tu
     flights.to_parquet(scratch / "flights.parquet")
     table = store.track(session.read.parquet(str(scratch / "flights.parquet")), "flights")
     airlines = store.track(session.createDataFrame(load_flights("airlines.csv")), "airlines")
-    arrived = table.dropna(subset=["arr_delay"]).named("arrived")
-    joined = arrived.join(airlines, "carrier").named("joined")
+    arrived = store.name(table.dropna(subset=["arr_delay"]), "arrived")
+    joined = store.name(arrived.join(airlines, "carrier"), "joined")
     average = joined.groupBy("name", "month").agg(F.avg("arr_delay").alias("delay"))
-    averages = average.orderBy("name", "month").named("delays").toPandas()
+    averages = store.name(average.orderBy("name", "month"), "delays").toPandas()
     store.flush()
     spent = perf_counter() - begun
     return ask_average(store, flights, averages), ask_row(store, flights, spent)

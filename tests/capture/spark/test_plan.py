@@ -286,6 +286,18 @@ def test_values_and_untracked_tables_are_from_nothing(views, store, spark):
         assert cells(store, frame, (row, 1), "items") == set()
 
 
+def test_a_column_named_twice(views, store):
+    frame = store.sql("select id, price, id, id as id from items where id < 3")
+    for (number, _, _, _), row in views(frame).items():
+        assert cells(store, frame, (row, 1), "items") == {(number - 1, PRICE)}
+        for c in (0, 2, 3):
+            assert cells(store, frame, (row, c), "items") == {(number - 1, ID)}
+    frame = store.sql("select kind, kind from items intersect select name, name from kinds")
+    for (kind, _), row in views(frame).items():
+        for c in range(2):
+            assert cells(store, frame, (row, c), "items") == column(of_kind(kind), KIND)
+
+
 def test_self_joins_and_views_over_views(views, store, spark):
     spark.sql("select id, kind from items where id < 4").createOrReplaceTempView("few")
     frame = store.sql(

@@ -463,7 +463,9 @@ class PlanRule:
             plain.append(self.catalyst.project(visible, rows.plan))
             keys = [self.catalyst.alias(v, n) for v, n in zip(visible, names, strict=True)]
             own = [rows.reads.get(expr_id(v), NONE) for v in visible]
-            reads = {expr_id(o): cells for o, cells in zip(outputs, own, strict=True)}
+            reads: dict[int, Cells] = {}
+            for o, read in zip(outputs, own, strict=True):  # that has a column twice, perhaps
+                reads[expr_id(o)] = reads.get(expr_id(o), NONE) | read
             decides = rows.decides.union(*own)
             sides.append((replace(rows, reads=reads, decides=decides), keys))
         if kind == "Except":

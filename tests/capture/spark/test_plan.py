@@ -148,6 +148,17 @@ def test_a_scalar_subquery_in_a_condition(views, store):
         assert cells(store, frame, (row, 0), "items") == {(number - 1, ID)}
 
 
+def test_predicates_within_a_scalar_subquery(views, store):
+    frame = store.sql(
+        "select id from items where price > (select avg(price) from items where kind in "
+        "(select name from kinds where sold))"
+    )
+    assert sorted(plain(frame.collect())) == [(2,), (4,)]
+    decided = store.backward(frame.name, (0, 0), to="kinds", influence=True)
+    assert not decided.exact
+    assert set(map(tuple, decided.indices().tolist())) == column(range(5), NAME, SOLD)
+
+
 def test_common_tables_used_twice(views, store):
     frame = store.sql(
         "with t as (select kind, count(*) n from items group by kind) "

@@ -606,7 +606,7 @@ class PlanRule:
         return rows
 
     def _with_subquery(self, rows: PlanRows, subquery: Any) -> PlanRows:
-        found = self.follow(subquery.plan())
+        found = self.follow(self.catalyst.with_joins(subquery.plan()))
         most = subquery.plan().maxRows()
         cells = found.read(output_ids(subquery.plan())) | found.decides
         if not found.ids or not most.isDefined() or int(most.get()) > 1:

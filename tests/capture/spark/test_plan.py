@@ -193,6 +193,15 @@ def test_cube(views, store):
     assert found[(None, None, 3), 2] == column([0, 1, 2], PRICE)
 
 
+def test_a_count_without_keys_is_of_all_columns(views, store):
+    frame = store.sql("select kind, count(*) n, grouping(kind) g from items group by rollup(kind)")
+    seen = views(frame)
+    assert len(seen) == 5
+    for (kind, _, total), row in seen.items():
+        expected = column(range(7), ID, KIND, PRICE) if total else column(of_kind(kind), KIND)
+        assert cells(store, frame, (row, 1), "items") == expected
+
+
 def test_set_operations(views, store):
     both = store.sql("select kind from items intersect select name from kinds")
     found = everything(both, store, "items")

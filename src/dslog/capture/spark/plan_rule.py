@@ -54,7 +54,8 @@ class PlanRows:
 
     ``ids`` holds these, with the tables that they name rows of; ``reads`` the cells that each
     column reads, and ``decides`` those that decided that a row is there. Steady rows are the same
-    each time they are computed. ``equal`` are columns that a join found equal.
+    each time they are computed. ``equal`` are columns that a join found equal; ``counted``, of
+    grouping sets, the cells that a count of their rows reads.
     """
 
     plan: Any
@@ -64,6 +65,7 @@ class PlanRows:
     steady: bool = True
     exact: bool = True
     equal: tuple[tuple[int, int], ...] = ()
+    counted: Cells | None = None
 
     def read(self, columns: Iterable[int]) -> Cells:
         """Return the cells that columns read."""
@@ -363,11 +365,19 @@ class PlanRule:
         decides = frozenset().union(
             *(moved(child.decides, place) for place in range(len(projections)))
         )
+        below = output_ids(node.child())
+        keys = [c for c, o in enumerate(items(node.output())) if expr_id(o) not in below]
+        counted = frozenset().union(
+            *(
+                moved(self._read(child, [one[c] for c in keys]) or child.read(below), place)
+                for place, one in enumerate(projections)
+            )
+        )
         ids = {
             expr_id(attribute): (child.ids[number][0], attribute)
             for (_, number), attribute in new_ids.items()
         }
-        return replace(child, plan=plan, ids=ids, reads=reads, decides=decides, equal=())
+        return PlanRows(plan, ids, reads, decides, child.steady, child.exact, counted=counted)
 
     # rows become one
 
@@ -377,7 +387,9 @@ class PlanRule:
         child = self._with_subqueries(self.follow(node.child()), [*keys, *made])
         child = self._once(child, node.child(), keys)
         key_read = self._read(child, keys)
-        counted = key_read if keys else child.read(output_ids(node.child()))
+        counted = child.counted or key_read
+        if not keys:
+            counted = child.read(output_ids(node.child()))
         reads = {}
         for one in made:
             counts = any(kind_of(e) == "AggregateExpression" for e in walk(one))

@@ -42,12 +42,7 @@ def spread(rows):
     return range(0, len(rows), max(1, len(rows) // ROWS))
 
 
-WHOLE = pytest.mark.xfail(reason="a field of a struct is from all of it", strict=True)
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=WHOLE if n == "nested fields" else ()) for n in CASES]
-)
+@pytest.mark.parametrize("name", CASES)
 def test_lineage_is_what_duckdb_finds(name, store, tracked, oracle, spark):
     case = CASES[name]
     frame = store.sql(case.sql)

@@ -468,6 +468,19 @@ CASES = {
         ),
         "select iid, ispec.w + ispec.h, iname, ikind from items",
     ),
+    "fields through joins": Case(
+        """select f.a, g.s.b.c, sid, g.s.b from (select sid, struct(sqty a, sday d) f from sales
+        where sqty > 5) join (select rsid, struct(rqty a, struct(rday c, rqty d) b) s from returns)
+        g on sid = rsid where f.d < 14 and g.s.a > 1""",
+        one(
+            """select sid, s.rowid s, r.rowid r, rday c from sales s join returns r
+            on sid = rsid where sqty > 5""",
+            {"a": "sqty", "c": "rday", "sid": "sid", "_3": "rday rqty"},
+            "sqty sid rsid sday rqty",
+        ),
+        """select sqty, rday, sid, [rday, rqty] from sales join returns
+        on sid = rsid where sqty > 5 and sday < 14 and rqty > 1""",
+    ),
     "functions of arrays": Case(
         """select iid, transform(isizes, x -> x * iid) a, filter(itags, t -> t <> 't0') b,
         aggregate(isizes, 0L, (acc, x) -> acc + x, acc -> acc * 2) c,

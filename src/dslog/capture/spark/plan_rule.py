@@ -47,6 +47,9 @@ Cell = tuple["int | Source", int]
 Cells = frozenset[Cell]
 NONE: Cells = frozenset()
 
+Fields = tuple[tuple[Cells, "Fields | None"], ...]
+"""What each field of a struct reads, and what the fields of that do if it is a struct too."""
+
 
 @dataclass(frozen=True, eq=False)
 class PlanRows:
@@ -55,7 +58,8 @@ class PlanRows:
     ``ids`` holds these, with the tables that they name rows of; ``reads`` the cells that each
     column reads, and ``decides`` those that decided that a row is there. Steady rows are the same
     each time they are computed. ``equal`` are columns that a join found equal; ``counted``, of
-    grouping sets, the cells that a count of their rows reads.
+    grouping sets, the cells that a count of their rows reads; ``fields``, of structs that the plan
+    makes, what each field reads.
     """
 
     plan: Any
@@ -66,6 +70,7 @@ class PlanRows:
     exact: bool = True
     equal: tuple[tuple[int, int], ...] = ()
     counted: Cells | None = None
+    fields: Mapping[int, Fields] = field(default_factory=dict)
 
     def read(self, columns: Iterable[int]) -> Cells:
         """Return the cells that columns read."""
@@ -231,7 +236,11 @@ class PlanRule:
                         reads[expr_id(one)] |= both
         plan = self.catalyst.project([*named, *child.hidden], child.plan)
         steady = child.steady and all(bool(one.deterministic()) for one in named)
-        return replace(child, plan=plan, reads=reads, steady=steady, equal=())
+        made: dict[int, Fields] = {}
+        if child.fields or "struct(" in str(node.projectList().mkString()):
+            found = ((expr_id(one), self._fields(child, one)) for one in named)
+            made = {number: fields for number, fields in found if fields is not None}
+        return replace(child, plan=plan, reads=reads, steady=steady, equal=(), fields=made)
 
     def _generate(self, node: Any) -> PlanRows:
         child = self.follow(node.child())
@@ -259,6 +268,7 @@ class PlanRule:
             steady=left.steady and right.steady,
             exact=left.exact and right.exact,
             equal=tuple(pair for c in conditions for pair in _equal(c)),
+            fields={**left.fields, **right.fields},
         )
         read = self._read(both, conditions)
         of_left = frozenset(cell for cell in read if cell not in right.read(right.reads))
@@ -602,12 +612,39 @@ class PlanRule:
         """Return the cells that expressions read, subqueries included."""
         found: Cells = NONE
         for expression in expressions:
-            found |= rows.read(references(expression))
+            found |= self._named_in(rows, expression)
             if self._subqueries:
                 for one in walk(expression):
                     if kind_of(one) == "ScalarSubquery":
                         found |= self._subqueries.get(expr_id(one), NONE)
         return found
+
+    def _named_in(self, rows: PlanRows, expression: Any) -> Cells:
+        """Return the cells of columns that an expression names, or of fields of these."""
+        if not rows.fields or not {*references(expression)} & {*rows.fields}:
+            return rows.read(references(expression))
+        if kind_of(expression) == "AttributeReference":
+            return rows.read([expr_id(expression)])
+        if kind_of(expression) == "GetStructField":
+            fields = self._fields(rows, expression.child())
+            if fields is not None:
+                return fields[int(expression.ordinal())][0]
+        return NONE.union(*(self._named_in(rows, e) for e in items(expression.children())))
+
+    def _fields(self, rows: PlanRows, expression: Any) -> Fields | None:
+        """Return what the fields of a struct read, if the plan makes it."""
+        kind = kind_of(expression)
+        if kind == "Alias":
+            return self._fields(rows, expression.child())
+        if kind == "AttributeReference":
+            return rows.fields.get(expr_id(expression))
+        if kind == "GetStructField":
+            fields = self._fields(rows, expression.child())
+            return None if fields is None else fields[int(expression.ordinal())][1]
+        if kind != "CreateNamedStruct":
+            return None
+        values = items(expression.valExprs())
+        return tuple((self._read(rows, [v]), self._fields(rows, v)) for v in values)
 
     def _with_subqueries(self, rows: PlanRows, expressions: Iterable[Any]) -> PlanRows:
         """Give rows the ids of what subqueries that give one value read."""

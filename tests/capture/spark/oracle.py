@@ -140,13 +140,20 @@ def cells(found):
     return set(map(tuple, found.indices().tolist()))
 
 
+def sources(store, frame, oracle):
+    """The tables that anything in a frame comes from or was decided by; others have no cells."""
+    return [t for t in oracle.tables if store.backward(frame.name, None, to=t, influence=True)]
+
+
 def check_contribution(store, frame, rows, oracle, spec, numbers=None):
     """Compare the contribution of every cell of some rows with the oracle's."""
     found = oracle.behind(frame.columns, spec)
+    tables = sources(store, frame, oracle)
     for number in range(len(rows)) if numbers is None else numbers:
         for column in range(len(frame.columns)):
             expected = [one.cells(rows[number], column, oracle) for one in found]
-            for table in oracle.tables:
+            assert {t for one in expected for t, read in one.items() if read} <= {*tables}
+            for table in tables:
                 true = set().union(*(one.get(table, set()) for one in expected))
                 answer = store.backward(frame.name, (number, column), to=table)
                 what = rows[number], frame.columns[column], table
@@ -166,11 +173,14 @@ def check_influence(store, frame, rows, oracle, spec, numbers):
     named = [(oracle.table(a), c) for one in found for a, c in one.decides]
     anywhere = set(oracle.cells_of(spec.anywhere))
     orders = {(oracle.table(a), c) for a, c in oracle.cells_of(spec.orders)}
+    tables = sources(store, frame, oracle)
     for number in numbers:
         for column in range(len(frame.columns)):
             parts = [one.cells(rows[number], column, oracle) for one in found]
             own = [one.deciding(rows[number], oracle) for one in found]
-            for table in oracle.tables:
+            assert {t for one in own for t, decided in one.items() if decided} <= {*tables}
+            assert {t for t, _ in anywhere} <= {*tables}
+            for table in tables:
                 place = frame.name, (number, column)
                 only = store.backward(*place, to=table, influence="only")
                 both = store.backward(*place, to=table, influence=True)
@@ -199,11 +209,12 @@ def load(db, tables):
 def check_scrambled(store, frame, rows, oracle, query, numbers, seed=0):
     """Draw all cells anew that a row does not name: the row stays, with its values."""
     rng = np.random.default_rng(seed)
+    behind = sources(store, frame, oracle)
     for number in numbers:
         tables = {}
         for name, table in oracle.tables.items():
             named = np.zeros(table.shape, bool)
-            for column in range(len(frame.columns)):
+            for column in range(len(frame.columns)) if name in behind else ():
                 found = store.backward(frame.name, (number, column), to=name, influence=True)
                 named |= found.mask()
             tables[name] = scrambled(table, named, rng)
@@ -222,3 +233,28 @@ def scrambled(table, named, rng):
         other = rng.integers(0, max(1, table.num_rows), table.num_rows)
         drawn[name] = table.column(name).take(pa.array(np.where(named[:, place], rows, other)))
     return pa.table(drawn, schema=table.schema)
+
+
+def check_sums(store, frame, rows, oracle, query, column, numbers, seed=0):
+    """Add to one number that contributed to a sum: the row is not what it was."""
+    rng = np.random.default_rng(seed)
+    for number in numbers:
+        for name in sources(store, frame, oracle):
+            table = oracle.tables[name]
+            found = sorted(cells(store.backward(frame.name, (number, column), to=name)))
+            found = [c for c in found if not pa.types.is_string(table.schema.field(c[1]).type)]
+            if not found:
+                continue
+            row, place = found[rng.integers(len(found))]
+            values = table.column(place).to_pylist()
+            if values[row] is None:
+                continue
+            values[row] += 1000
+            column_type = table.schema.field(place).type
+            other = table.set_column(place, table.column_names[place], [values])
+            assert other.schema.field(place).type == column_type
+            with duckdb.connect() as db:
+                load(db, {**oracle.tables, name: other})
+                after = texts(db.execute(query).fetchall())
+            assert texts(rows)[number] not in after, (rows[number], name, row, place)
+            oracle.counted += 1

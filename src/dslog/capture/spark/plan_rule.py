@@ -16,11 +16,14 @@ from pyspark.sql import DataFrame
 
 from dslog.capture.spark.catalyst import (
     Catalyst,
+    equal_columns,
     expr_id,
     items,
     kind_of,
     output_ids,
+    pivots_of,
     references,
+    skips_nulls,
     walk,
 )
 from dslog.capture.spark.row_id import Id, fresh_column
@@ -223,7 +226,7 @@ class PlanRule:
 
     def _project(self, node: Any) -> PlanRows:
         named = list(items(node.projectList()))
-        if kind_of(node.child()) == "Aggregate" and _pivots(node.child()):
+        if kind_of(node.child()) == "Aggregate" and pivots_of(node.child()):
             return self._pivot(node, node.child())
         child = self._with_subqueries(self.follow(node.child()), named)
         reads = {expr_id(one): self._read(child, [one]) for one in named}
@@ -236,10 +239,9 @@ class PlanRule:
                         reads[expr_id(one)] |= both
         plan = self.catalyst.project([*named, *child.hidden], child.plan)
         steady = child.steady and all(bool(one.deterministic()) for one in named)
-        made: dict[int, Fields] = {}
-        if child.fields or "struct(" in str(node.projectList().mkString()):
-            found = ((expr_id(one), self._fields(child, one)) for one in named)
-            made = {number: fields for number, fields in found if fields is not None}
+        structs = child.fields or "struct(" in str(node.projectList().mkString())
+        found = ((expr_id(one), self._fields(child, one)) for one in named if structs)
+        made = {number: fields for number, fields in found if fields is not None}
         return replace(child, plan=plan, reads=reads, steady=steady, equal=(), fields=made)
 
     def _generate(self, node: Any) -> PlanRows:
@@ -267,7 +269,7 @@ class PlanRule:
             reads={**left.reads, **right.reads},
             steady=left.steady and right.steady,
             exact=left.exact and right.exact,
-            equal=tuple(pair for c in conditions for pair in _equal(c)),
+            equal=tuple(pair for c in conditions for pair in equal_columns(c)),
             fields={**left.fields, **right.fields},
         )
         read = self._read(both, conditions)
@@ -397,9 +399,7 @@ class PlanRule:
         child = self._with_subqueries(self.follow(node.child()), [*keys, *made])
         child = self._once(child, node.child(), keys)
         key_read = self._read(child, keys)
-        counted = child.counted or key_read
-        if not keys:
-            counted = child.read(output_ids(node.child()))
+        counted = (child.counted or key_read) if keys else child.read(output_ids(node.child()))
         reads = {}
         for one in made:
             counts = any(kind_of(e) == "AggregateExpression" for e in walk(one))
@@ -412,7 +412,7 @@ class PlanRule:
     def _pivot(self, node: Any, groups: Any) -> PlanRows:
         """Cells of a pivot come from rows with their value, which have ids of their own for it."""
         keys = list(items(groups.groupingExpressions()))
-        pivots = _pivots(groups)
+        pivots = pivots_of(groups)
         child = self._once(self.follow(groups.child()), groups.child(), keys)
         first = next(iter(pivots.values()))
         column, values = first.pivotColumn(), first.pivotColumnValues()
@@ -559,7 +559,7 @@ class PlanRule:
             function = window.windowFunction()
             bounds = window.windowSpec().frameSpecification()
             kind = kind_of(function)
-            if kind in _WHOLE or _skips_nulls(function):
+            if kind in _WHOLE or skips_nulls(function):
                 bounds = self.catalyst.whole
                 exact = exact and kind in _WHOLE
             text = str(bounds.toString())
@@ -621,11 +621,10 @@ class PlanRule:
 
     def _named_in(self, rows: PlanRows, expression: Any) -> Cells:
         """Return the cells of columns that an expression names, or of fields of these."""
-        if not rows.fields or not {*references(expression)} & {*rows.fields}:
-            return rows.read(references(expression))
-        if kind_of(expression) == "AttributeReference":
-            return rows.read([expr_id(expression)])
-        if kind_of(expression) == "GetStructField":
+        kind, names = kind_of(expression) if rows.fields else "", references(expression)
+        if kind == "AttributeReference" or not {*names} & {*rows.fields}:
+            return rows.read(names)
+        if kind == "GetStructField":
             fields = self._fields(rows, expression.child())
             if fields is not None:
                 return fields[int(expression.ordinal())][0]
@@ -698,30 +697,3 @@ _SAME = {
 
 _WHOLE = {"NTile", "PercentRank", "CumeDist"}
 """Window functions that read the size of the partition."""
-
-
-def _pivots(groups: Any) -> dict[int, Any]:
-    """Return the aggregates that put values in the places of a pivot, by their ids."""
-    found: dict[int, Any] = {}
-    for one in items(groups.aggregateExpressions()):
-        if "pivotfirst" in str(one.toString()):
-            found |= {expr_id(one): e for e in walk(one) if kind_of(e) == "PivotFirst"}
-    return found
-
-
-def _skips_nulls(function: Any) -> bool:
-    return kind_of(function) in ("Lag", "Lead", "NthValue") and bool(function.ignoreNulls())
-
-
-def _equal(condition: Any) -> list[tuple[int, int]]:
-    """Return the pairs of columns, of one name, that a condition says are equal."""
-    kind = kind_of(condition)
-    if kind == "And":
-        return _equal(condition.left()) + _equal(condition.right())
-    if kind not in ("EqualTo", "EqualNullSafe"):
-        return []
-    left, right = condition.left(), condition.right()
-    named = kind_of(left) == kind_of(right) == "AttributeReference"
-    if not named or str(left.name()).lower() != str(right.name()).lower():
-        return []
-    return [(expr_id(left), expr_id(right))]

@@ -21,6 +21,7 @@ from benchmarks.experiments import (
     reuse,
     scale,
     small_calls,
+    sql,
     storage,
     tables,
 )
@@ -33,7 +34,7 @@ SIZE_TOLERANCE = 0.01
 TIME_TOLERANCE = 0.5  # on a shared machine, half as much again is noise
 
 _MODULES = (
-    *(storage, queries, coverage, capture, small_calls, scale, compress, reuse, tables),
+    *(storage, queries, coverage, capture, small_calls, scale, compress, reuse, tables, sql),
     foreign,
     load,
 )

@@ -48,6 +48,9 @@ class Size:
     joined: tuple[int, int]  # rows of titles and of episodes in a tracked join
     turns: int  # of contenders that race
     foreign_calls: int  # of libraries and programs, chosen evenly
+    tpch: tuple[float, ...]  # scales of TPC-H's tables
+    tpch_every: int  # one query in so many
+    grouped: tuple[int, ...]  # rows through a filter, a join and a group-by
 
 
 QUICK = Size(
@@ -83,6 +86,9 @@ QUICK = Size(
     joined=(20_000, 15_000),
     turns=3,
     foreign_calls=60,
+    tpch=(0.01,),
+    tpch_every=1,
+    grouped=(200_000,),
 )
 STANDARD = Size(
     name="standard",
@@ -117,6 +123,9 @@ STANDARD = Size(
     joined=(9_000_000, 7_000_000),
     turns=8,
     foreign_calls=2_000,
+    tpch=(0.1,),
+    tpch_every=1,
+    grouped=(1_000_000, 5_000_000),
 )
 FULL = replace(
     STANDARD,
@@ -132,6 +141,8 @@ FULL = replace(
     scale=(10_000_000, 50_000_000, 200_000_000),
     permutation=(50_000_000,),
     copies=(1, 10),
+    tpch=(0.1, 1.0),
+    grouped=(5_000_000, 20_000_000),
 )
 
 SIZES: dict[SizeName, Size] = {s.name: s for s in (QUICK, STANDARD, FULL)}

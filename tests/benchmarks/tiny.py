@@ -21,4 +21,7 @@ TINY = replace(
     point_rows=20_000,
     huge=10**5,
     reused=(10**3, 10**4),
+    tpch=(0.0005,),
+    tpch_every=8,
+    grouped=(5_000,),
 )

@@ -148,6 +148,17 @@ def test_a_scalar_subquery_in_a_condition(views, store):
         assert cells(store, frame, (row, 0), "items") == {(number - 1, ID)}
 
 
+def test_predicates_within_a_scalar_subquery(views, store):
+    frame = store.sql(
+        "select id from items where price > (select avg(price) from items where kind in "
+        "(select name from kinds where sold))"
+    )
+    assert sorted(plain(frame.collect())) == [(2,), (4,)]
+    decided = store.backward(frame.name, (0, 0), to="kinds", influence=True)
+    assert not decided.exact
+    assert set(map(tuple, decided.indices().tolist())) == column(range(5), NAME, SOLD)
+
+
 def test_common_tables_used_twice(views, store):
     frame = store.sql(
         "with t as (select kind, count(*) n from items group by kind) "
@@ -180,6 +191,15 @@ def test_cube(views, store):
     assert found[(None, 2, 1), 2] == {(1, PRICE)}
     assert found[(None, 2, 1), 1] == {(1, ID)}
     assert found[(None, None, 3), 2] == column([0, 1, 2], PRICE)
+
+
+def test_a_count_without_keys_is_of_all_columns(views, store):
+    frame = store.sql("select kind, count(*) n, grouping(kind) g from items group by rollup(kind)")
+    seen = views(frame)
+    assert len(seen) == 5
+    for (kind, _, total), row in seen.items():
+        expected = column(range(7), ID, KIND, PRICE) if total else column(of_kind(kind), KIND)
+        assert cells(store, frame, (row, 1), "items") == expected
 
 
 def test_set_operations(views, store):
@@ -284,6 +304,18 @@ def test_values_and_untracked_tables_are_from_nothing(views, store, spark):
     for (number, _), row in views(frame).items():
         assert cells(store, frame, (row, 0), "items") == {(number - 1, ID)}
         assert cells(store, frame, (row, 1), "items") == set()
+
+
+def test_a_column_named_twice(views, store):
+    frame = store.sql("select id, price, id, id as id from items where id < 3")
+    for (number, _, _, _), row in views(frame).items():
+        assert cells(store, frame, (row, 1), "items") == {(number - 1, PRICE)}
+        for c in (0, 2, 3):
+            assert cells(store, frame, (row, c), "items") == {(number - 1, ID)}
+    frame = store.sql("select kind, kind from items intersect select name, name from kinds")
+    for (kind, _), row in views(frame).items():
+        for c in range(2):
+            assert cells(store, frame, (row, c), "items") == column(of_kind(kind), KIND)
 
 
 def test_self_joins_and_views_over_views(views, store, spark):

@@ -1,69 +1,86 @@
-"""The 22 queries of TPC-H: Spark's values, and the rows behind them as DuckDB finds them."""
+"""The 22 queries of TPC-H, as SQL and as code: Spark's values, and what DuckDB finds behind them.
 
-import datetime as dt
-import re
+With ``--hypothesis-profile=deep`` every cell is compared, of tables at scale 0.001.
+"""
 
-import duckdb
+import numpy as np
 import pytest
-from tpch import QUERIES, tables
+from hypothesis import settings
+from oracle import (
+    Oracle,
+    check_contribution,
+    check_influence,
+    check_scrambled,
+    check_sums,
+    texts,
+)
+from tpch_oracle import ALIASES, BEHIND
 
 import dslog
+from benchmarks.workloads.tpch import QUERIES, tables
+from benchmarks.workloads.tpch_frames import FRAMES
 
-FLAT = (1, 3, 5, 6, 10, 12, 14, 19)
-"""Queries that are one group-by over joins, without another query inside."""
-READS = {12: "orders"}
-_PARTS = re.compile(r"select (.*) from (.*?)(?: group by (.*?))?(?: order by .*)?$", re.DOTALL)
+DEEP = settings.default.max_examples >= 1000
+SCALE = 0.001 if DEEP else 0.0005
+SUMS = {
+    1: "sum_qty", 3: "revenue", 5: "revenue", 6: "revenue", 7: "revenue", 9: "profit",
+    10: "revenue", 11: "v", 15: "total_revenue", 17: "avg_yearly", 18: "q",
+    19: "revenue", 22: "totacctbal",
+}  # fmt: skip
+"""Columns that are a sum, which any of its numbers changes."""
+FORMS = [f"sql {number}" for number in QUERIES]
+FORMS += [f"{form} {n}" for n in QUERIES for form in ("code", "methods") if DEEP or n in (2, 13)]
 
 
 @pytest.fixture(scope="module")
 def data():
-    return tables()
+    return tables(SCALE)
 
 
 @pytest.fixture(scope="module")
-def store(spark, data):
+def oracle(data):
+    return Oracle(data, ALIASES)
+
+
+@pytest.fixture(scope="module")
+def store():
     with dslog.open(":memory:") as opened:
-        for name, frame in data.items():
-            opened.track(spark.createDataFrame(frame), name).createOrReplaceTempView(name)
         yield opened
-    for name in data:
+
+
+@pytest.fixture(scope="module")
+def plain(spark, data):
+    return {name: spark.createDataFrame(table) for name, table in data.items()}
+
+
+@pytest.fixture(scope="module")
+def tracked(spark, store, plain):
+    frames = {name: store.track(frame, name) for name, frame in plain.items()}
+    for name, frame in frames.items():
+        frame.createOrReplaceTempView(name)
+    yield frames
+    for name in frames:
         spark.catalog.dropTempView(name)
 
 
-def rounded(rows):
-    """Rows that can be compared: sums come in any order."""
-    return [tuple(f"{v:.6g}" if isinstance(v, float) else str(v) for v in row) for row in rows]
-
-
-@pytest.mark.parametrize("number", QUERIES)
-def test_values_are_those_of_spark(number, store, spark):
-    frame = store.sql(QUERIES[number], f"values{number}")
-    rows = frame.collect()
+@pytest.mark.parametrize("form", FORMS)
+def test_lineage_is_what_duckdb_finds(form, store, oracle, tracked, plain):
+    """As text, as code on plain frames that is recorded, and as code on tracked frames."""
+    way, _, number = form.partition(" ")
+    number = int(number)
+    if way == "sql":
+        frame = store.sql(QUERIES[number], form)
+    elif way == "code":
+        frame = store.record(FRAMES[number](plain), form)
+    else:
+        frame = FRAMES[number](tracked).named(form)
+    rows = [tuple(row) for row in frame.collect()]
     assert rows
-    assert sorted(rounded(rows)) == sorted(rounded(spark.sql(QUERIES[number]).collect()))
-    sources = {info.in_ for info in store.lineages() if info.out.startswith(f"values{number}")}
-    for source in sources:
-        assert store.backward(frame.name, None, to=source).exact
-
-
-@pytest.mark.parametrize("number", FLAT)
-def test_rows_are_those_that_duckdb_finds(number, store, data):
-    columns, tables_and_conditions, keys = _PARTS.match(" ".join(QUERIES[number].split())).groups()
-    source = READS.get(number, "lineitem")
-    rows_of = f"list(distinct {source}.rowid order by {source}.rowid)"
-    query = f"select {keys + ', ' if keys else ''}{rows_of} from {tables_and_conditions}"
-    with duckdb.connect() as db:
-        for name, frame in data.items():
-            dates = {c: "date" for c in frame if isinstance(frame[c].iloc[0], dt.date)}
-            db.register(f"_{name}", frame)
-            picked = ", ".join(f"{c}::{dates.get(c)} {c}" if c in dates else c for c in frame)
-            db.execute(f"create table {name} as select {picked} from _{name}")
-        found = db.execute(query + (f" group by {keys}" if keys else "")).fetchall()
-    expected = {tuple(map(str, key)): rows for *key, rows in found}
-    frame = store.sql(QUERIES[number], f"rows{number}")
-    names = [name.strip() for name in keys.split(",")] if keys else []
-    sums = next(n for n, c in enumerate(frame.columns) if c not in names)
-    for place, row in enumerate(frame.collect()):
-        cells = store.backward(frame.name, (place, sums), to=source).indices()
-        key = tuple(str(row[name]) for name in names)
-        assert sorted({r for r, _ in cells.tolist()}) == expected[key], columns
+    assert sorted(texts(rows)) == sorted(texts(oracle.rows(QUERIES[number])))
+    few = np.random.default_rng(number).permutation(len(rows))[: 20 if DEEP else 2].tolist()
+    check_contribution(store, frame, rows, oracle, BEHIND[number], None if DEEP else few)
+    if way != "methods":  # which say what contributed alone
+        check_influence(store, frame, rows, oracle, BEHIND[number], few)
+        check_scrambled(store, frame, rows, oracle, QUERIES[number], few)
+        if number in SUMS:
+            check_sums(store, frame, rows, oracle, QUERIES[number], SUMS[number], few)

@@ -70,6 +70,34 @@ def references(expression: Any) -> list[int]:
     return ids_in(expression.references().toSeq().mkString("\0"))
 
 
+def pivots_of(groups: Any) -> dict[int, Any]:
+    """Return the aggregates that put values in the places of a pivot, by their ids."""
+    found: dict[int, Any] = {}
+    for one in items(groups.aggregateExpressions()):
+        if "pivotfirst" in str(one.toString()):
+            found |= {expr_id(one): e for e in walk(one) if kind_of(e) == "PivotFirst"}
+    return found
+
+
+def skips_nulls(function: Any) -> bool:
+    """Whether a window function looks past nulls."""
+    return kind_of(function) in ("Lag", "Lead", "NthValue") and bool(function.ignoreNulls())
+
+
+def equal_columns(condition: Any) -> list[tuple[int, int]]:
+    """Return the pairs of columns, of one name, that a condition says are equal."""
+    kind = kind_of(condition)
+    if kind == "And":
+        return equal_columns(condition.left()) + equal_columns(condition.right())
+    if kind not in ("EqualTo", "EqualNullSafe"):
+        return []
+    left, right = condition.left(), condition.right()
+    named = kind_of(left) == kind_of(right) == "AttributeReference"
+    if not named or str(left.name()).lower() != str(right.name()).lower():
+        return []
+    return [(expr_id(left), expr_id(right))]
+
+
 @dataclass(frozen=True)
 class Catalyst:
     """Makes nodes and expressions in the session of a frame."""

@@ -16,11 +16,14 @@ from pyspark.sql import DataFrame
 
 from dslog.capture.spark.catalyst import (
     Catalyst,
+    equal_columns,
     expr_id,
     items,
     kind_of,
     output_ids,
+    pivots_of,
     references,
+    skips_nulls,
     walk,
 )
 from dslog.capture.spark.row_id import fresh_column
@@ -42,6 +45,9 @@ Cell = tuple["int | Source", int]
 Cells = frozenset[Cell]
 NONE: Cells = frozenset()
 
+Fields = tuple[tuple[Cells, "Fields | None"], ...]
+"""What each field of a struct reads, and what the fields of that do if it is a struct too."""
+
 
 @dataclass(frozen=True, eq=False)
 class PlanRows:
@@ -49,7 +55,9 @@ class PlanRows:
 
     ``ids`` holds these, with the tables that they name rows of; ``reads`` the cells that each
     column reads, and ``decides`` those that decided that a row is there. Steady rows are the same
-    each time they are computed. ``equal`` are columns that a join found equal.
+    each time they are computed. ``equal`` are columns that a join found equal; ``counted``, of
+    grouping sets, the cells that a count of their rows reads; ``fields``, of structs that the plan
+    makes, what each field reads.
     """
 
     plan: Any
@@ -59,6 +67,8 @@ class PlanRows:
     steady: bool = True
     exact: bool = True
     equal: tuple[tuple[int, int], ...] = ()
+    counted: Cells | None = None
+    fields: Mapping[int, Fields] = field(default_factory=dict)
 
     def read(self, columns: Iterable[int]) -> Cells:
         """Return the cells that columns read."""
@@ -230,7 +240,7 @@ class PlanRule:
 
     def _project(self, node: Any) -> PlanRows:
         named = list(items(node.projectList()))
-        if kind_of(node.child()) == "Aggregate" and _pivots(node.child()):
+        if kind_of(node.child()) == "Aggregate" and pivots_of(node.child()):
             return self._pivot(node, node.child())
         child = self._with_subqueries(self.follow(node.child()), named)
         reads = {expr_id(one): self._read(child, [one]) for one in named}
@@ -243,7 +253,10 @@ class PlanRule:
                         reads[expr_id(one)] |= both
         plan = self.catalyst.project([*named, *child.hidden], child.plan)
         steady = child.steady and all(bool(one.deterministic()) for one in named)
-        return replace(child, plan=plan, reads=reads, steady=steady, equal=())
+        structs = child.fields or "struct(" in str(node.projectList().mkString())
+        found = ((expr_id(one), self._fields(child, one)) for one in named if structs)
+        made = {number: fields for number, fields in found if fields is not None}
+        return replace(child, plan=plan, reads=reads, steady=steady, equal=(), fields=made)
 
     def _generate(self, node: Any) -> PlanRows:
         child = self.follow(node.child())
@@ -270,7 +283,8 @@ class PlanRule:
             reads={**left.reads, **right.reads},
             steady=left.steady and right.steady,
             exact=left.exact and right.exact,
-            equal=tuple(pair for c in conditions for pair in _equal(c)),
+            equal=tuple(pair for c in conditions for pair in equal_columns(c)),
+            fields={**left.fields, **right.fields},
         )
         read = self._read(both, conditions)
         of_left = frozenset(cell for cell in read if cell not in right.read(right.reads))
@@ -377,11 +391,19 @@ class PlanRule:
         decides = frozenset().union(
             *(moved(child.decides, place) for place in range(len(projections)))
         )
+        below = output_ids(node.child())
+        keys = [c for c, o in enumerate(items(node.output())) if expr_id(o) not in below]
+        counted = frozenset().union(
+            *(
+                moved(self._read(child, [one[c] for c in keys]) or child.read(below), place)
+                for place, one in enumerate(projections)
+            )
+        )
         ids = {
             expr_id(attribute): (child.ids[number][0], attribute)
             for (_, number), attribute in new_ids.items()
         }
-        return replace(child, plan=plan, ids=ids, reads=reads, decides=decides, equal=())
+        return PlanRows(plan, ids, reads, decides, child.steady, child.exact, counted=counted)
 
     # rows become one
 
@@ -393,7 +415,7 @@ class PlanRule:
             return self._over(node, child)
         child = self._once(child, node.child(), keys)
         key_read = self._read(child, keys)
-        counted = key_read if keys else child.read(output_ids(node.child()))
+        counted = (child.counted or key_read) if keys else child.read(output_ids(node.child()))
         reads = {}
         for one in made:
             counts = any(kind_of(e) == "AggregateExpression" for e in walk(one))
@@ -409,7 +431,7 @@ class PlanRule:
     def _pivot(self, node: Any, groups: Any) -> PlanRows:
         """Cells of a pivot come from rows with their value, which have ids of their own for it."""
         keys = list(items(groups.groupingExpressions()))
-        pivots = _pivots(groups)
+        pivots = pivots_of(groups)
         child = self.follow(groups.child())
         if not child.ids:
             over = self._over(groups, child)
@@ -488,7 +510,9 @@ class PlanRule:
             plain.append(self.catalyst.project(visible, rows.plan))
             keys = [self.catalyst.alias(v, n) for v, n in zip(visible, names, strict=True)]
             own = [rows.reads.get(expr_id(v), NONE) for v in visible]
-            reads = {expr_id(o): cells for o, cells in zip(outputs, own, strict=True)}
+            reads: dict[int, Cells] = {}
+            for o, read in zip(outputs, own, strict=True):  # that has a column twice, perhaps
+                reads[expr_id(o)] = reads.get(expr_id(o), NONE) | read
             decides = rows.decides.union(*own)
             sides.append((replace(rows, reads=reads, decides=decides), keys))
         if kind == "Except":
@@ -563,7 +587,7 @@ class PlanRule:
             function = window.windowFunction()
             bounds = window.windowSpec().frameSpecification()
             kind = kind_of(function)
-            if kind in _WHOLE or _skips_nulls(function):
+            if kind in _WHOLE or skips_nulls(function):
                 bounds = self.catalyst.whole
                 exact = exact and kind in _WHOLE
             text = str(bounds.toString())
@@ -623,12 +647,38 @@ class PlanRule:
         """Return the cells that expressions read, subqueries included."""
         found: Cells = NONE
         for expression in expressions:
-            found |= rows.read(references(expression))
+            found |= self._named_in(rows, expression)
             if self._subqueries:
                 for one in walk(expression):
                     if kind_of(one) == "ScalarSubquery":
                         found |= self._subqueries.get(expr_id(one), NONE)
         return found
+
+    def _named_in(self, rows: PlanRows, expression: Any) -> Cells:
+        """Return the cells of columns that an expression names, or of fields of these."""
+        kind, names = kind_of(expression) if rows.fields else "", references(expression)
+        if kind == "AttributeReference" or not {*names} & {*rows.fields}:
+            return rows.read(names)
+        if kind == "GetStructField":
+            fields = self._fields(rows, expression.child())
+            if fields is not None:
+                return fields[int(expression.ordinal())][0]
+        return NONE.union(*(self._named_in(rows, e) for e in items(expression.children())))
+
+    def _fields(self, rows: PlanRows, expression: Any) -> Fields | None:
+        """Return what the fields of a struct read, if the plan makes it."""
+        kind = kind_of(expression)
+        if kind == "Alias":
+            return self._fields(rows, expression.child())
+        if kind == "AttributeReference":
+            return rows.fields.get(expr_id(expression))
+        if kind == "GetStructField":
+            fields = self._fields(rows, expression.child())
+            return None if fields is None else fields[int(expression.ordinal())][1]
+        if kind != "CreateNamedStruct":
+            return None
+        values = items(expression.valExprs())
+        return tuple((self._read(rows, [v]), self._fields(rows, v)) for v in values)
 
     def _with_subqueries(self, rows: PlanRows, expressions: Iterable[Any]) -> PlanRows:
         """Give rows the ids of what subqueries that give one value read."""
@@ -639,7 +689,7 @@ class PlanRule:
         return rows
 
     def _with_subquery(self, rows: PlanRows, subquery: Any) -> PlanRows:
-        found = self.follow(subquery.plan())
+        found = self.follow(self.catalyst.with_joins(subquery.plan()))
         most = subquery.plan().maxRows()
         cells = found.read(output_ids(subquery.plan())) | found.decides
         if not found.ids or not most.isDefined() or int(most.get()) > 1:
@@ -693,33 +743,6 @@ _WHOLE = {"NTile", "PercentRank", "CumeDist"}
 """Window functions that read the size of the partition."""
 
 
-def _pivots(groups: Any) -> dict[int, Any]:
-    """Return the aggregates that put values in the places of a pivot, by their ids."""
-    found: dict[int, Any] = {}
-    for one in items(groups.aggregateExpressions()):
-        if "pivotfirst" in str(one.toString()):
-            found |= {expr_id(one): e for e in walk(one) if kind_of(e) == "PivotFirst"}
-    return found
-
-
 def _is_session(key: Any) -> bool:
     named = kind_of(key) in ("AttributeReference", "Alias")
     return named and _SESSION in str(key.metadata().json())
-
-
-def _skips_nulls(function: Any) -> bool:
-    return kind_of(function) in ("Lag", "Lead", "NthValue") and bool(function.ignoreNulls())
-
-
-def _equal(condition: Any) -> list[tuple[int, int]]:
-    """Return the pairs of columns, of one name, that a condition says are equal."""
-    kind = kind_of(condition)
-    if kind == "And":
-        return _equal(condition.left()) + _equal(condition.right())
-    if kind not in ("EqualTo", "EqualNullSafe"):
-        return []
-    left, right = condition.left(), condition.right()
-    named = kind_of(left) == kind_of(right) == "AttributeReference"
-    if not named or str(left.name()).lower() != str(right.name()).lower():
-        return []
-    return [(expr_id(left), expr_id(right))]

@@ -7,7 +7,7 @@ Spark computes and compresses; a few of them are compressed here.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -113,7 +113,7 @@ class PlanTables:
             table.origin = replace(table.origin, inputs=(same,))
 
     def _inputs(self, made: Made, rows: RowSet) -> Iterator[Input]:
-        places = {expr_id(output): place for place, output in enumerate(made.outputs)}
+        places = [(expr_id(output), place) for place, output in enumerate(made.outputs)]
         turned = {
             found[0].table.node for groups in made.groups for found in groups.rows.ids.values()
         }
@@ -138,13 +138,13 @@ class PlanTables:
         before: PlanRows,
         one: Id,
         rows: RowSet,
-        places: Mapping[int, int],
+        places: Sequence[tuple[int, int]],
         turned: Container[Node],
         known: int | None = None,
     ) -> Iterator[Input]:
         """Read off what rows come from: ``ids`` has their own ids and, by number, the others."""
         columns: dict[int | Source, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
-        for out, place in places.items():
+        for out, place in places:
             for cells, decides in ((before.reads.get(out, NONE), False), (before.decides, True)):
                 for of, column in cells:
                     columns.setdefault(of, (set(), set()))[decides].add((place, column))
@@ -194,7 +194,7 @@ class PlanTables:
         return before.select(*groups.names, *ids).join(keys, _same_keys(groups))
 
     def _in_order(
-        self, made: Made, runs: WindowRuns, rows: RowSet, places: Mapping[int, int]
+        self, made: Made, runs: WindowRuns, rows: RowSet, places: Sequence[tuple[int, int]]
     ) -> Input:
         """Rows that come from runs of rows in the order of a window, a table of its own."""
         kept, one = made.kept.frame, made.kept.one
@@ -218,7 +218,7 @@ class PlanTables:
         for found, (_, _, reads) in zip(maps, runs.reads, strict=True):
             link = fresh_column("link")
             rows.maps[link] = found
-            pairs = {(places[out], cells.index(c)) for out, read in reads.items() for c in read}
+            pairs = {(place, cells.index(c)) for out, place in places for c in reads.get(out, NONE)}
             parts.append((link, frozenset(pairs)))
         return Input(table, tuple(parts), exact=made.rows.exact)
 
@@ -232,7 +232,7 @@ class PlanTables:
         reads = {place: frozenset({cell}) for place, cell in enumerate(cells)}
         ids = lines.withColumnRenamed(line.column, OUT)
         before = replace(made.rows, reads=reads, decides=NONE)
-        same = {place: place for place in reads}
+        same = [(place, place) for place in reads]
         inputs = tuple(self._linked(ids, before, line, rows, same, (), line.numbering.total))
         return self.tracker.table(self.base, tuple(columns), rows, Origin("window", {}, inputs))
 

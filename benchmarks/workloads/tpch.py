@@ -1,9 +1,17 @@
-"""TPC-H in small: its tables, drawn at random, and its 22 queries."""
+"""TPC-H: its tables, drawn at random at any scale, and its 22 queries, as SQL and as code.
 
-import datetime as dt
+Constants of the queries are chosen so that small tables give rows too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
+
+from dslog.types import I64
 
 REGION_OF = {
     "ALGERIA": 0,
@@ -36,110 +44,116 @@ REGIONS = ["AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"]
 TYPES = ["ECONOMY STEEL", "PROMO BRUSHED BRASS", "MEDIUM POLISHED TIN", "STANDARD BRASS"]
 
 
-def tables(scale=0.0005, seed=0):
+def tables(scale: float = 0.0005, seed: int = 0) -> dict[str, pa.Table]:
     """Return the eight tables; ``scale`` is that of the benchmark, with a few rows at least."""
+    return {name: pa.table(columns) for name, columns in _columns(scale, seed)}
+
+
+def _columns(scale: float, seed: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     rng = np.random.default_rng(seed)
     suppliers, parts, customers, orders = (
         max(int(rows * scale), 5) for rows in (10_000, 200_000, 150_000, 1_500_000)
     )
-    found = {
-        "region": pd.DataFrame({"r_regionkey": range(5), "r_name": REGIONS}),
-        "nation": pd.DataFrame(
-            {
-                "n_nationkey": range(25),
-                "n_name": list(REGION_OF),
-                "n_regionkey": list(REGION_OF.values()),
-            }
-        ),
-        "supplier": pd.DataFrame(
-            {
-                "s_suppkey": np.arange(1, suppliers + 1),
-                "s_name": [f"Supplier#{i}" for i in range(suppliers)],
-                "s_address": [f"a{i}" for i in range(suppliers)],
-                "s_nationkey": rng.integers(0, 25, suppliers),
-                "s_acctbal": rng.uniform(-999, 9999, suppliers).round(2),
-                "s_comment": rng.choice(["fine", "Customer bad Complaints"], suppliers),
-            }
-        ),
-        "part": pd.DataFrame(
-            {
-                "p_partkey": np.arange(1, parts + 1),
-                "p_name": [
-                    " ".join(rng.choice(["green", "forest", "blue", "red"], 3))
-                    for _ in range(parts)
-                ],
-                "p_brand": rng.choice(["Brand#12", "Brand#23", "Brand#45"], parts),
-                "p_type": rng.choice(TYPES, parts),
-                "p_size": rng.integers(1, 51, parts),
-            }
-        ),
-        "partsupp": _supplies(rng, parts, suppliers),
-        "customer": pd.DataFrame(
-            {
-                "c_custkey": np.arange(1, customers + 1),
-                "c_name": [f"Customer#{i}" for i in range(customers)],
-                "c_nationkey": rng.integers(0, 25, customers),
-                "c_phone": [f"{k}-{i}" for i, k in enumerate(rng.choice([13, 31, 11], customers))],
-                "c_acctbal": rng.uniform(-999, 9999, customers).round(2),
-                "c_mktsegment": rng.choice(["BUILDING", "AUTOMOBILE"], customers),
-            }
-        ),
-        "orders": pd.DataFrame(
-            {
-                "o_orderkey": np.arange(1, orders + 1),
-                "o_custkey": 1 + 3 * rng.integers(0, customers, orders) // 4,
-                "o_orderstatus": rng.choice(["F", "O"], orders),
-                "o_totalprice": rng.uniform(1000, 500000, orders).round(2),
-                "o_orderdate": np.datetime64("1992-01-01")
-                + rng.integers(0, 2400, orders).astype("timedelta64[D]"),
-                "o_orderpriority": rng.choice(["1-URGENT", "2-HIGH", "3-MEDIUM"], orders),
-                "o_comment": rng.choice(["fine", "special happy requests"], orders),
-                "o_shippriority": 0,
-            }
-        ),
-    }
-    found["lineitem"] = _lines(rng, found["orders"], found["partsupp"])
-    for frame in found.values():
-        for name in frame.columns[frame.dtypes.astype(str).str.startswith("datetime")]:
-            frame[name] = frame[name].map(dt.datetime.date)
-    return found
 
+    def picked(values: list[Any], count: int) -> Any:
+        return np.array(values)[rng.integers(0, len(values), count)]
 
-def _supplies(rng, parts, suppliers):
-    pairs = sorted({(p, (p + k) % suppliers + 1) for p in range(1, parts + 1) for k in range(4)})
-    return pd.DataFrame(
+    def money(low: float, high: float, count: int) -> Any:
+        return rng.uniform(low, high, count).round(2)
+
+    def days(low: int, high: int, count: int) -> Any:
+        return rng.integers(low, high, count).astype("timedelta64[D]")
+
+    yield "region", {"r_regionkey": np.arange(5), "r_name": REGIONS}
+    nations = {"n_nationkey": np.arange(25), "n_name": list(REGION_OF)}
+    yield "nation", {**nations, "n_regionkey": list(REGION_OF.values())}
+    yield (
+        "supplier",
         {
-            "ps_partkey": [part for part, _ in pairs],
-            "ps_suppkey": [supplier for _, supplier in pairs],
-            "ps_availqty": rng.integers(1, 400, len(pairs)),
-            "ps_supplycost": rng.uniform(1, 1000, len(pairs)).round(2),
-        }
+            "s_suppkey": np.arange(1, suppliers + 1),
+            "s_name": _numbered("Supplier#", np.arange(suppliers)),
+            "s_address": _numbered("a", np.arange(suppliers)),
+            "s_nationkey": rng.integers(0, 25, suppliers),
+            "s_acctbal": money(-999, 9999, suppliers),
+            "s_comment": picked(["fine", "Customer bad Complaints"], suppliers),
+        },
     )
-
-
-def _lines(rng, orders, supplies):
-    counts = rng.integers(1, 8, len(orders))
-    count = int(counts.sum())
-    days = lambda low, high: rng.integers(low, high, count).astype("timedelta64[D]")  # noqa: E731
-    picked = supplies.iloc[rng.integers(0, len(supplies), count)]
-    ordered = np.repeat(orders.o_orderdate.to_numpy("datetime64[D]"), counts)
-    shipped = ordered + days(1, 122)
-    return pd.DataFrame(
+    words = [picked(["green ", "forest ", "blue ", "red "], parts) for _ in range(3)]
+    yield (
+        "part",
         {
-            "l_orderkey": np.repeat(orders.o_orderkey.to_numpy(), counts),
-            "l_partkey": picked.ps_partkey.to_numpy(),
-            "l_suppkey": picked.ps_suppkey.to_numpy(),
-            "l_quantity": rng.integers(1, 51, count).astype(float),
-            "l_extendedprice": rng.uniform(900, 100000, count).round(2),
-            "l_discount": rng.integers(0, 11, count) / 100,
-            "l_returnflag": rng.choice(["R", "A", "N"], count),
-            "l_linestatus": rng.choice(["O", "F"], count),
+            "p_partkey": np.arange(1, parts + 1),
+            "p_name": np.strings.strip(np.strings.add(np.strings.add(*words[:2]), words[2])),
+            "p_brand": picked(["Brand#12", "Brand#23", "Brand#45"], parts),
+            "p_type": picked(TYPES, parts),
+            "p_size": rng.integers(1, 51, parts),
+        },
+    )
+    ps_part = np.repeat(np.arange(1, parts + 1), 4)
+    ps_supp = (ps_part + np.tile(np.arange(4), parts)) % suppliers + 1
+    yield (
+        "partsupp",
+        {
+            "ps_partkey": ps_part,
+            "ps_suppkey": ps_supp,
+            "ps_availqty": rng.integers(1, 400, len(ps_part)),
+            "ps_supplycost": money(1, 1000, len(ps_part)),
+        },
+    )
+    phones = np.strings.add(
+        picked(["13-", "31-", "11-"], customers), np.arange(customers).astype(str)
+    )
+    yield (
+        "customer",
+        {
+            "c_custkey": np.arange(1, customers + 1),
+            "c_name": _numbered("Customer#", np.arange(customers)),
+            "c_nationkey": rng.integers(0, 25, customers),
+            "c_phone": phones,
+            "c_acctbal": money(-999, 9999, customers),
+            "c_mktsegment": picked(["BUILDING", "AUTOMOBILE"], customers),
+        },
+    )
+    ordered = np.datetime64("1992-01-01") + days(0, 2400, orders)
+    yield (
+        "orders",
+        {
+            "o_orderkey": np.arange(1, orders + 1),
+            "o_custkey": 1 + 3 * rng.integers(0, customers, orders) // 4,
+            "o_orderstatus": picked(["F", "O"], orders),
+            "o_totalprice": money(1000, 500000, orders),
+            "o_orderdate": ordered,
+            "o_orderpriority": picked(["1-URGENT", "2-HIGH", "3-MEDIUM"], orders),
+            "o_comment": picked(["fine", "special happy requests"], orders),
+            "o_shippriority": np.zeros(orders, np.int64),
+        },
+    )
+    counts = rng.integers(1, 8, orders)
+    lines = int(counts.sum())
+    supplied = rng.integers(0, len(ps_part), lines)
+    line_ordered = np.repeat(ordered, counts)
+    shipped = line_ordered + days(1, 122, lines)
+    yield (
+        "lineitem",
+        {
+            "l_orderkey": np.repeat(np.arange(1, orders + 1), counts),
+            "l_partkey": ps_part[supplied],
+            "l_suppkey": ps_supp[supplied],
+            "l_quantity": rng.integers(1, 51, lines).astype(float),
+            "l_extendedprice": money(900, 100000, lines),
+            "l_discount": rng.integers(0, 11, lines) / 100,
+            "l_returnflag": picked(["R", "A", "N"], lines),
+            "l_linestatus": picked(["O", "F"], lines),
             "l_shipdate": shipped,
-            "l_commitdate": ordered + days(30, 91),
-            "l_receiptdate": shipped + days(1, 31),
-            "l_shipmode": rng.choice(["AIR", "MAIL", "SHIP"], count),
-        }
+            "l_commitdate": line_ordered + days(30, 91, lines),
+            "l_receiptdate": shipped + days(1, 31, lines),
+            "l_shipmode": picked(["AIR", "MAIL", "SHIP"], lines),
+        },
     )
+
+
+def _numbered(word: str, numbers: I64) -> Any:
+    return np.strings.add(word, numbers.astype(str))
 
 
 QUERIES = {
@@ -293,3 +307,9 @@ QUERIES = {
         custsale group by cntrycode order by cntrycode
     """,
 }
+
+
+def query(number: int, scale: float) -> str:
+    """Return a query, for tables of a scale: what is much at one is little at another."""
+    text = QUERIES[number]
+    return text.replace("*0.01 ", f"*{5e-6 / scale:.8f} ") if number == 11 else text

@@ -64,6 +64,7 @@ ALLOWED_LONE = {
     "capture/numpy/records.py": "what is special of arrays of records",
     "capture/numpy/substitute.py": "replaces functions of numpy, which nothing else may do",
     "capture/read_capture.py": "all ways to give lineage by hand, read at one place",
+    "capture/spark/plan_rule.py": "a rule for each kind of node, apart from how rows are kept",
     "capture/spark/plan_table.py": "makes tables of plans, apart from the frame that a user holds",
     "capture/spark/sink.py": "PySpark's writers, apart from its frames",
     "capture/spark/window_runs.py": "what executors run for windows",

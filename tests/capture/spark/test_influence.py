@@ -115,7 +115,7 @@ def test_nothing_else_decides(name, store, tables):
     behind = {}
     for number, row in enumerate(rows):
         for c, source in itertools.product(range(len(row)), tables):
-            cell = (frame.name, (number, c), source)
+            cell = (store.name_of(frame), (number, c), source)
             read, both = (store.backward(*cell, influence=kind) for kind in (False, True))
             behind[row[:keys], c, source] = set(map(tuple, both.indices().tolist()))
             assert set(map(tuple, read.indices().tolist())) <= behind[row[:keys], c, source]

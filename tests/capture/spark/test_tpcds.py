@@ -102,13 +102,7 @@ def test_views_over_views(store, tracked, oracle, spark):
         spark.catalog.dropTempView(name)
 
 
-@pytest.mark.parametrize(
-    "keep",
-    [
-        "cache",
-        pytest.param("localCheckpoint", marks=pytest.mark.xfail(reason="lost", strict=True)),
-    ],
-)
+@pytest.mark.parametrize("keep", ["cache", "localCheckpoint"])
 def test_kept_frames(keep, store, tracked, oracle):
     some = getattr(tracked["sales"].where("sqty > 3"), keep)()
     frame = some.groupBy("sshop").agg(F.sum("sprice").alias("v")).where("v > 50").named(keep)

@@ -32,7 +32,8 @@ from dslog.capture.spark.catalyst import (
 )
 from dslog.capture.spark.manifest import FilePart, parts_of, whole_array
 from dslog.capture.spark.plan_reader import analysed, of_plan
-from dslog.capture.spark.plan_rule import Made, PlanRule, Source
+from dslog.capture.spark.plan_rows import Made, Source
+from dslog.capture.spark.plan_rule import PlanRule
 from dslog.capture.spark.plan_table import PlanTables
 from dslog.capture.spark.row_id import RowSet, fresh_column
 from dslog.capture.spark.source import FileSlice, Kept, file_rows, keep_files

@@ -18,7 +18,7 @@ from pyarrow import fs
 from pyspark.sql import DataFrame
 
 from dslog.capture.spark.plan_reader import analysed
-from dslog.capture.spark.source import address, file_format, relation_of
+from dslog.capture.spark.source import address, file_format, files_of
 
 MANIFEST = "_dslog.json"
 _PART = re.compile(r"part-(\d+)")
@@ -115,7 +115,7 @@ def order_of(file: str) -> tuple[int, str]:
 
 def parts_of(frame: DataFrame) -> dict[str, FilePart]:
     """Return what is known of the files that a DataFrame reads as they are, by their addresses."""
-    if relation_of(analysed(frame)) is None:
+    if files_of(analysed(frame)) is None:
         return {}
     found: dict[str, FilePart] = {}
     folders: dict[str, dict[str, FilePart]] = {}
@@ -133,7 +133,7 @@ def parts_of(frame: DataFrame) -> dict[str, FilePart]:
 
 def whole_array(frame: DataFrame, parts: dict[str, FilePart]) -> str | None:
     """Return the array that Parquet files are, all of it and nothing else."""
-    relation = relation_of(analysed(frame))
+    relation = files_of(analysed(frame))
     if relation is None or file_format(relation) != "parquet" or not parts:
         return None
     ordered = sorted(parts.values(), key=lambda part: (part.start, part.count))

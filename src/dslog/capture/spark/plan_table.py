@@ -20,7 +20,7 @@ from dslog.capture.recorder import Node
 from dslog.capture.spark.catalyst import Catalyst, expr_id
 from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_reader import as_column
-from dslog.capture.spark.plan_rule import (
+from dslog.capture.spark.plan_rows import (
     NONE,
     Cell,
     Groups,

@@ -22,7 +22,7 @@ from dslog.capture.spark.manifest import (
     write_manifest,
 )
 from dslog.capture.spark.plan_reader import analysed
-from dslog.capture.spark.source import Kept, relation_of
+from dslog.capture.spark.source import Kept, files_of
 
 _TO_PATH = {"csv", "json", "orc", "parquet", "save", "text", "xml"}
 _TO_TABLE = {
@@ -100,7 +100,7 @@ class Writer:
         session = self._frame.plain.sparkSession
         if not table or not session.catalog.tableExists(table):
             return None
-        relation = relation_of(analysed(session.table(table)))
+        relation = files_of(analysed(session.table(table)))
         paths = relation.location().rootPaths() if relation is not None else None
         return str(paths.apply(0).toString()) if paths is not None and paths.size() == 1 else None
 

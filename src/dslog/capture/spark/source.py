@@ -33,7 +33,7 @@ _LOCAL = re.compile(r"^file:/+")
 _NAMING = ("SubqueryAlias", "View")
 
 
-def relation_of(plan: Any) -> Any | None:
+def files_of(plan: Any) -> Any | None:
     """Return the files that a plan reads as they are; None if it does more, or no files."""
     while kind_of(plan) in _NAMING:
         plan = plan.child()
@@ -148,7 +148,7 @@ def file_rows(frame: DataFrame, order: Sequence[str] = ()) -> tuple[FileRows, Nu
 
     Files are in the order in which Spark reads them now, if none is given for all of them.
     """
-    relation = relation_of(analysed(frame))
+    relation = files_of(analysed(frame))
     if relation is None or file_format(relation) != "parquet" or _is_bucketed(relation):
         return None
     slices = slices_of(frame)

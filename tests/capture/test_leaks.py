@@ -21,6 +21,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from scipy import signal
 
 import dslog
 from dslog.capture.numpy.memory import is_tracked
@@ -430,3 +431,16 @@ def test_fortran_writes_into_a_copy(store, call):
     eval(call, names)
     assert values_of(x) == A.tolist()
     assert [leak.way for leak in store.leaks()] == ["buffer"]
+
+
+def test_what_left_twice_is_one_array():
+    """``coherence`` computes in another way where ``y is x`` does not hold."""
+    values = np.random.default_rng(0).random(64)
+    with dslog.open(":memory:", leaks="ignore") as store:
+        x = store.track(values.copy(), "x")
+        for found, expected in zip(
+            signal.coherence(x, x, nperseg=16),
+            signal.coherence(values, values, nperseg=16),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(found, expected, strict=True)

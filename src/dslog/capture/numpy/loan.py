@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import weakref
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from dslog.types import Array, Mask
 class Loan:
     """Memory in the hands of somebody else: it lives as long as any array or buffer of it."""
 
-    __slots__ = ("__weakref__", "_view")
+    __slots__ = ("__weakref__", "_given", "_view")
 
     def __init__(self, view: Array) -> None:
         self._view = view
+        self._given: weakref.ref[Array] | None = None
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -33,7 +35,14 @@ class Loan:
         if self._view.dtype.hasobject or not self._view.size:
             return None
         array = np.asarray(self)
-        return array if array.dtype == self._view.dtype else None
+        if array.dtype != self._view.dtype:
+            return None
+        self._given = weakref.ref(array)
+        return array
+
+    def again(self, view: Array) -> Array | None:
+        """Return the array that was given for a view: code asks whether two arrays are one."""
+        return self._given() if self._given is not None and self._view is view else None
 
 
 def differing(old: Array, new: Array) -> Mask:

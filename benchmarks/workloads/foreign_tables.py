@@ -63,7 +63,6 @@ sparse.linalg.splu(sparse.csc_matrix(spd)).solve(side)
 sparse.linalg.factorized(sparse.csc_matrix(spd))(side)
 stats.permutation_test((a, b), lambda p, q: p.mean() - q.mean(), n_resamples=9, rng=0).statistic
 stats.cramervonmises_2samp(a, b).statistic
-stats.somersd(a, b).statistic
 optimize.milp(side).x
 """,
     "skimage.transform": """

@@ -103,7 +103,9 @@ class PlanRule:
             return replace(found, reads=reads, decides=cells, steady=False, exact=False)
         *visible, ids = items(source.kept.plan.output())
         named = [
-            self.catalyst.alias(old, str(new.name()), new.exprId())
+            old
+            if expr_id(old) == expr_id(new)  # two columns of one id would get another
+            else self.catalyst.alias(old, str(new.name()), new.exprId())
             for old, new in zip(visible, outside, strict=True)
         ]
         named.append(self.catalyst.alias(ids, fresh_column()))

@@ -237,7 +237,7 @@ def _forwarding(name: str) -> Any:
         return forwarded(result, self._dslog, name, told(method, args, kwargs) if made else {})
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = static.__doc__
+    call.__doc__ = None if name.startswith("_") else static.__doc__
     return call
 
 

@@ -22,11 +22,11 @@ from dslog.capture.flusher import FLUSHER
 from dslog.capture.leaks import LeakLog
 from dslog.capture.values import Keeper
 from dslog.errors import CaptureError
-from dslog.store.arguments import check_name
-from dslog.store.catalog import Catalog, find_array
+from dslog.store.catalog import Catalog, CodePlace, check_new_name, find_array
 from dslog.store.commit import Commit, Draft, DraftLeak, Named
 from dslog.store.files import Files, Stored
 from dslog.store.hooks import Answer
+from dslog.store.source import Source
 from dslog.types import Array, Shape
 
 Found = Sequence[Sequence[Stored | None]]
@@ -40,8 +40,9 @@ class Node:
     its later versions. The name is made up when somebody asks for it, at the latest when the node
     is stored, and from then on it is final. ``base`` is the name the user gave to the array it
     comes from; names of further results start with it. ``owner`` is the recorder that knows it.
-    ``brought`` is set for an array that the user named when tracking it, ``keep`` where its values
-    are kept.
+    ``given`` is set where the user chose the name, ``brought`` where that was when tracking it,
+    ``keep`` where its values are kept; ``number`` is the store's. ``source`` says what it was read
+    of: who reads a file sets it before the node is stored.
     """
 
     __slots__ = (
@@ -49,9 +50,12 @@ class Node:
         "_name",
         "base",
         "brought",
+        "given",
         "keep",
+        "number",
         "owner",
         "shape",
+        "source",
         "stored",
         "wanted",
     )
@@ -63,7 +67,9 @@ class Node:
         self.shape = shape
         self.base = base
         self.owner = owner
-        self.stored = self.brought = self.keep = False
+        self.stored = self.brought = self.given = self.keep = False
+        self.number = 0
+        self.source: Source | None = None
         self._name: str | None = None
 
     @property
@@ -95,6 +101,7 @@ class Step:
     """One recorded operation; ``answer`` is what stood in for finding its lineage.
 
     ``lineages`` say what was read, ``influences`` what decided, for each output of each input.
+    ``place`` is the line of the program, ``seconds`` what it took, ``text`` what people wrote.
     """
 
     op: str
@@ -104,6 +111,9 @@ class Step:
     args: Mapping[str, object]
     answer: Answer | None = None
     influences: Found = ()
+    place: CodePlace | None = None
+    seconds: float | None = None
+    text: str | None = None
 
 
 class Recorder(Protocol):
@@ -156,6 +166,7 @@ class StoreRecorder:
         self.leaks = LeakLog() if leaks is None else leaks
         self._keeper = keeper
         self._values: dict[Node, Array] = {}
+        self._files: dict[Node, tuple[str, str]] = {}
         self._lock = threading.RLock()
         self._names: set[str] = set()  # of nodes not in the catalog yet
         self._last: Counter[str] = Counter()
@@ -197,25 +208,16 @@ class StoreRecorder:
         """Make a node for a result; it is in the store once an operation with it is."""
         return Node(wanted, shape, base, self)
 
-    def source(self, shape: Shape, name: str | None) -> Node:
-        """Make the node of an array that the user brings; a stored one of that name goes on."""
+    def source(self, shape: Shape, name: str | None, source: Source | None = None) -> Node:
+        """Make the node of an array that the user brings; the same source goes on."""
         with self._lock, self.catalog.still():
             self.catalog.require_writable()
+            given = name is not None
             if name is None:
                 name = next(name for name in self._numbered("array") if not self.is_taken(name))
-            check_name(name, "array")
-            if self.is_taken(name):
-                if name in self._names:
-                    self.flush()
-                known = find_array(name, self.catalog)
-                if known.shape != shape:
-                    raise CaptureError(
-                        f"array {name!r} of the store has shape {known.shape}, these values have "
-                        f"{shape}: track them under another name"
-                    )
-                return self.known(name, shape)
+            check_new_name(name, self.catalog)
             node = Node(name, shape, name, self)
-            node.name, node.brought = name, True
+            node.name, node.brought, node.given, node.source = name, given, given, source
             self._names.add(name)
             self._new.append(node)
             if self._each:
@@ -226,33 +228,40 @@ class StoreRecorder:
         """Make the node of an array that is in the store."""
         node = Node(name, shape, name, self)
         node.name, node.stored = name, True
+        node.number = find_array(name, self.catalog).number
         return node
 
     def rename(self, node: Node, name: str) -> bool:
         """Give a node that is not stored yet the name the user wants; False if it is too late."""
         with self._lock, self.catalog.still():
-            check_name(name, "array")
+            check_new_name(name, self.catalog)
             if node.is_named and name == node.name:
+                node.given = True
                 return True
-            if self.is_taken(name):
-                raise CaptureError(f"there is an array {name!r} in the store: take another name")
             if node.stored:
                 return False
             if node.is_named:
                 self._names.discard(node.name)
             self._names.add(name)
             node.name = node.base = name
+            node.given = True
             return True
 
     def final_name(self, node: Node) -> str:
         """Return the name under which a node is stored."""
         if not node.stored and not self.closed:
             self.flush()
-        return node.name
+        return self.text_of(node)
+
+    def text_of(self, node: Node) -> str:
+        """Return what a stored node is called now, when others may have got its name."""
+        if not node.number or self.closed:
+            return node.name
+        return self.catalog.texts([node.number]).get(node.number, node.name)
 
     def is_taken(self, name: str) -> bool:
-        """Whether an array of this name is stored, or waits to be."""
-        return name in self._names or self.catalog.shape(name) is not None
+        """Whether this run has an array of this name, or one waits to be stored."""
+        return name in self._names or self.catalog.is_own(name)
 
     def free_name(self, wanted: str) -> str:
         """Return a name that nothing that waits has; whether it is stored is seen at the commit."""
@@ -261,13 +270,8 @@ class StoreRecorder:
             self._names.add(name)
             return name
 
-    def _another_name(self, node: Named, shape: Shape) -> str:
-        """Return another name for a node whose name somebody else has taken meanwhile.
-
-        An array that the user brings is the one of that name, as it is if it was there before.
-        """
-        if isinstance(node, Node) and node.brought and node.shape == shape:
-            return node.name
+    def _another_name(self, node: Named) -> str:
+        """Return another name for a node whose name somebody else has taken meanwhile."""
         self._names.discard(node.name)
         wanted = node.wanted if isinstance(node, Node) else node.name
         return self.free_name(wanted if isinstance(wanted, str) else node.name)
@@ -421,8 +425,21 @@ class StoreRecorder:
                 self._values.pop(node, None)
 
     def _save_values(self) -> None:
-        for node in [node for node in self._values if node.stored]:
-            self._keeper.save(node.name, self._values.pop(node))
+        stored = {node: values for node, values in self._values.items() if node.stored}
+        if stored:
+            self._keeper.save(stored)
+            for node in stored:
+                del self._values[node]
+        for node in [node for node in self._files if node.stored]:
+            with self.catalog.transaction() as transaction:
+                transaction.keep(node.number, *self._files.pop(node))
+
+    def keep_file(self, node: Node, file: str, checksum: str) -> None:
+        """Say which file in the folder of values holds those of a node, stored or not."""
+        with self._lock:
+            self._files[node] = (file, checksum)
+            if node.stored:
+                self._save_values()
 
 
 RECORDERS: weakref.WeakSet[StoreRecorder] = weakref.WeakSet()
@@ -433,4 +450,5 @@ def _draft(step: Step) -> Draft:
     lineages = [lineage for row in step.lineages for lineage in row]
     influences = [lineage for row in step.influences for lineage in row]
     found = lineages, step.args, step.answer, None, influences
-    return Draft(step.op, step.inputs, step.outputs, *found)
+    done = step.place, step.seconds, step.text
+    return Draft(step.op, step.inputs, step.outputs, *found, *done)

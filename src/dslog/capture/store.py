@@ -42,7 +42,7 @@ from dslog.store.arguments import ArgumentError
 from dslog.store.catalog import SignatureInfo, find_array
 from dslog.store.engines import check_engine, is_frame
 from dslog.store.files import VALUES
-from dslog.store.lineage_store import LineageStore
+from dslog.store.lineage_store import LineageStore, end_own_run
 from dslog.store.maintenance import VerifyReport
 from dslog.types import Array, Shape
 
@@ -94,9 +94,9 @@ class Store(LineageStore):
             spark=spark,
             durable=self._durable,
         )
-        self._keeper = Keeper(self._path / VALUES if self._path else None)
-        if self._catalog.was_unsealed:
-            self._keeper.seal_old()
+        self._keeper = Keeper(self._path / VALUES if self._path else None, self._catalog)
+        if self._catalog.was_old:
+            self._keeper.take_old()
         self._begin(LeakLog(leaks))
         _STORES.add(self)
 
@@ -105,6 +105,7 @@ class Store(LineageStore):
         commit = self._registrar.commit
         self.recorder = StoreRecorder(commit, self._keeper, leaks, each=self._durable)
         self._frames: Tracker | None = None
+        self.recorder.at_close(partial(end_own_run, self._catalog))
         self._use = self.recorder.use()
         self._rescue = weakref.finalize(self._use, self.recorder.close)
 
@@ -194,10 +195,8 @@ class Store(LineageStore):
         return self._keeper.load(name)
 
     def _values(self) -> KeptValues:
-        values = self._path / VALUES if self._path else None
         self.flush()
-        held = partial(held_values, self.recorder)
-        return KnownValues(held, self._keeper, values)
+        return KnownValues(partial(held_values, self.recorder), self._keeper)
 
     # asking like a person who debugs
 
@@ -269,10 +268,10 @@ class Store(LineageStore):
         """Re-read everything and check it; problems are reported, not raised."""
         found = super().verify()
         try:
-            names = [array.name for array in self.arrays()]
-        except StoreError:  # which is among the problems
-            return found
-        return replace(found, problems=(*found.problems, *self._keeper.problems(names)))
+            problems = self._keeper.problems()
+        except StoreError as error:
+            problems = [str(error)]
+        return replace(found, problems=(*found.problems, *problems))
 
     def flush(self) -> None:
         """Commit what was captured so far; queries and ``close`` do that by themselves."""

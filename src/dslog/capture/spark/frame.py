@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeVar
-from urllib.parse import quote
 
 from pyspark.sql import DataFrame
 
@@ -18,6 +17,7 @@ from dslog.capture.spark.row_trace import trace_rows
 from dslog.capture.spark.source import fix_order, in_order, kept_frame
 from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
 from dslog.capture.table_product import Pairs
+from dslog.capture.values import new_file, sum_of
 
 Data = tuple[DataFrame, Trail]
 R = TypeVar("R")
@@ -126,8 +126,9 @@ class Frame:
             return
         if directory is not None:
             self._saved = self.name
-            path = directory.absolute() / f"{quote(self.name, safe='')}.parquet"
-            self.ordered().write.mode("overwrite").parquet(str(path))
+            path = directory.absolute() / new_file(self.name, ".parquet")
+            self.ordered().write.parquet(str(path))
+            self.tracker.recorder.keep_file(self.table.node, path.name, sum_of(path))
 
     def settle(self) -> Data:
         """Give rows positions: keep the DataFrame as it is, in order, with one id per row."""

@@ -91,15 +91,11 @@ class Tracker:
     def source(self, name: str | None, columns: tuple[str, ...], rows: RowSet) -> TableNode:
         """Make the node of a table that the user brings."""
         self.recorder.catalog.require_writable()
-        origin = Origin("track")
-        with self.recorder.catalog.still():  # nothing is computed for a name
-            if name is not None and self.recorder.is_taken(name):
-                raise CaptureError(
-                    f"there is an array {name!r} in the store: track this table under another name"
-                )
         node = self.recorder.node((), name or "table", name or "table")
+        if name is not None:
+            self.recorder.rename(node, name)
         node.base = node.name
-        return TableNode(node, columns, rows, origin)
+        return TableNode(node, columns, rows, Origin("track"))
 
     def stored(self, name: str, columns: tuple[str, ...]) -> TableNode | None:
         """Return a table that the store has under this name, with as many columns."""

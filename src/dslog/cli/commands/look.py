@@ -23,7 +23,6 @@ from dslog.cli.printer import (
     more_text,
     size_text,
 )
-from dslog.errors import NotFoundError, did_you_mean
 from dslog.store.arguments import call_text
 
 if TYPE_CHECKING:
@@ -185,14 +184,10 @@ def _lineage_data(info: "LineageInfo") -> dict[str, object]:
 
 def _portrait(store: "Store", name: str) -> Report:
     """One array: how it was made, what was made of it, and its lineage in words."""
-    arrays = {array.name: array for array in store.arrays()}
-    if name not in arrays:
-        hint = did_you_mean(name, arrays) or " 'dslog ls' lists the arrays."
-        raise NotFoundError(f"there is no array {name!r} in the store.{hint}")
-    shape, operations = arrays[name].shape, store.operations()
-    made_by = [operation for operation in operations if name in operation.outputs]
-    used_by = [operation for operation in operations if name in operation.inputs]
-    inputs = dict.fromkeys(info.in_ for info in store.lineages() if info.out == name)
+    info = store.find(name)
+    name, shape = info.name, info.shape
+    made_by, used_by, from_ = store.around(name)
+    inputs = dict.fromkeys(info.in_ for info in from_)
     pairs = [_read(store, name, in_) for in_ in inputs]
     lineages = [info for infos, _ in pairs for info in infos]
     formulas = [formula for _, formulas in pairs for formula in formulas]
@@ -215,7 +210,8 @@ def _portrait(store: "Store", name: str) -> Report:
 
 def _read(store: "Store", out: str, in_: str) -> tuple[list["LineageInfo"], list[str]]:
     formulas = [lineage.describe() for lineage in store.load(out, in_)]
-    return [info for info in store.lineages() if (info.out, info.in_) == (out, in_)], formulas
+    end = store.find(in_).name
+    return [info for info in store.around(out)[2] if info.in_ == end], formulas
 
 
 def _made_by(

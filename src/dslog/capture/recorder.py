@@ -20,13 +20,14 @@ from typing import Protocol
 from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.flusher import FLUSHER
 from dslog.capture.leaks import LeakLog
+from dslog.capture.place import Line, code_place, program_line
 from dslog.capture.values import Keeper
 from dslog.errors import CaptureError
 from dslog.store.catalog import Catalog, CodePlace, check_new_name, find_array
 from dslog.store.commit import Commit, Draft, DraftLeak, Named
 from dslog.store.files import Files, Stored
 from dslog.store.hooks import Answer
-from dslog.store.source import Source
+from dslog.store.source_identity import SourceIdentity
 from dslog.types import Array, Shape
 
 Found = Sequence[Sequence[Stored | None]]
@@ -69,7 +70,7 @@ class Node:
         self.owner = owner
         self.stored = self.brought = self.given = self.keep = False
         self.number = 0
-        self.source: Source | None = None
+        self.source: SourceIdentity | None = None
         self._name: str | None = None
 
     @property
@@ -172,6 +173,7 @@ class StoreRecorder:
         self._last: Counter[str] = Counter()
         self._new: list[Node] = []
         self._steps: list[Step] = []
+        self._lines: list[Line | None] = []  # of the program, one a step
         self._left: list[DraftLeak] = []  # that no commit has stored yet
         self._aged = (0, 0)  # new nodes and steps that waited when the clock was last looked at
         self._patience = CaptureCost.current().waiting_seconds
@@ -208,7 +210,7 @@ class StoreRecorder:
         """Make a node for a result; it is in the store once an operation with it is."""
         return Node(wanted, shape, base, self)
 
-    def source(self, shape: Shape, name: str | None, source: Source | None = None) -> Node:
+    def source(self, shape: Shape, name: str | None, source: SourceIdentity | None = None) -> Node:
         """Make the node of an array that the user brings; the same source goes on."""
         with self._lock, self.catalog.still():
             self.catalog.require_writable()
@@ -284,8 +286,8 @@ class StoreRecorder:
 
     # steps
 
-    def record(self, step: Step) -> None:
-        """Keep a step until the next flush.
+    def record(self, step: Step, *, here: bool = True) -> None:
+        """Keep a step until the next flush; ``here`` is the program's line that it belongs to.
 
         An array of a group of calls that is not over yet comes from another thread than the
         group's, which does not know of it: the store would not find it.
@@ -299,6 +301,7 @@ class StoreRecorder:
             if len(self._steps) >= CaptureCost.current().waiting_steps:
                 self.flush()  # before the new one, which may still get a name
             self._steps.append(step)
+            self._lines.append(program_line() if here and step.place is None else None)
             self._new.extend(node for node in step.outputs if not node.stored)
             if self._each:
                 self.flush()
@@ -333,6 +336,7 @@ class StoreRecorder:
         leaks = self._left + (self.leaks.drain(self) if self.leaks.waits else [])
         if not new and not drafted and not leaks:
             return
+        lines = self._lines[:steps]
         later = self._new[nodes:], self._steps[steps:]
         known = set(new)
         now: list[DraftLeak] = []
@@ -341,14 +345,16 @@ class StoreRecorder:
             stored = leak.array in known or (isinstance(leak.array, Node) and leak.array.stored)
             (now if stored and leak.before <= nodes else left).append(leak)
         self._new, self._steps = later
+        self._lines = self._lines[steps:]
         self._left = [replace(leak, before=max(leak.before - nodes, 0)) for leak in left]
         self._aged = 0, 0
         try:
             names = {node.name for node in new}
-            drafts = [_draft(step) for step in drafted]
+            drafts = [_draft(*one) for one in zip(drafted, lines, strict=True)]
             self._commit.operations(drafts, new, self._another_name, now)
         except BaseException:
             self._new, self._steps = new + self._new, drafted + self._steps
+            self._lines = lines + self._lines
             self._left = leaks
             raise
         for node in new:
@@ -379,7 +385,7 @@ class StoreRecorder:
     def abandon(self) -> None:
         """Leave everything to the process that this one was forked from; results are plain here."""
         self._lock = threading.RLock()
-        self._new, self._steps, self._left = [], [], []
+        self._new, self._steps, self._left, self._lines = [], [], [], []
         self._values = {}
         self.late = None
         self.closed = True
@@ -446,9 +452,10 @@ RECORDERS: weakref.WeakSet[StoreRecorder] = weakref.WeakSet()
 """The recorders of this process."""
 
 
-def _draft(step: Step) -> Draft:
+def _draft(step: Step, line: Line | None) -> Draft:
     lineages = [lineage for row in step.lineages for lineage in row]
     influences = [lineage for row in step.influences for lineage in row]
     found = lineages, step.args, step.answer, None, influences
-    done = step.place, step.seconds, step.text
+    place = step.place if line is None else code_place(line)
+    done = place, step.seconds, step.text
     return Draft(step.op, step.inputs, step.outputs, *found, *done)

@@ -19,6 +19,7 @@ from dslog.capture.leaks import LeakLog, Policy, own_read
 from dslog.capture.numpy.array import TrackedArray, track
 from dslog.capture.numpy.memory import Tracked, TrackedScalar, held_values, home_of
 from dslog.capture.numpy.substitute import SUBSTITUTION
+from dslog.capture.place import program_place
 from dslog.capture.read_capture import read_capture
 from dslog.capture.recorder import StoreRecorder
 from dslog.capture.values import Keeper, KnownValues
@@ -39,7 +40,7 @@ from dslog.reuse.library import (
 )
 from dslog.reuse.predictor import Predictor
 from dslog.store.arguments import ArgumentError
-from dslog.store.catalog import SignatureInfo, find_array
+from dslog.store.catalog import SignatureInfo, find_array, find_run
 from dslog.store.engines import check_engine, is_frame
 from dslog.store.files import VALUES
 from dslog.store.lineage_store import LineageStore, end_own_run
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from dslog.capture.spark.tracked_frame import TrackedFrame
 
 Durability = Literal["batch", "call"]
-RunLike = Union["Store", str, PathLike[str], slice]
+RunLike = Union["Store", str, PathLike[str], slice, int]
 """What ``diff`` compares."""
 
 
@@ -93,6 +94,7 @@ class Store(LineageStore):
             reuse=reuse,
             spark=spark,
             durable=self._durable,
+            place=program_place,
         )
         self._keeper = Keeper(self._path / VALUES if self._path else None, self._catalog)
         if self._catalog.was_old:
@@ -232,10 +234,13 @@ class Store(LineageStore):
     def diff(self, run1: RunLike, run2: RunLike | None = None) -> Diff:
         """Say which operations and which lineage changed from one run to another.
 
-        A run is a store, the path of one, or a slice of this store's operations; without ``run2``,
-        it is this store.
+        A run is the number of one, a store, the path of one, or a slice of this store's operations;
+        without ``run2``, it is the newest run, or this store. ``first`` is the first difference
+        that explains the others.
         """
         with ExitStack() as opened:
+            if run2 is None and isinstance(run1, int):
+                run2 = find_run(None, self._catalog).number
             return diff(self._run(run1, opened), self._run(run2, opened))
 
     def teach(
@@ -264,9 +269,13 @@ class Store(LineageStore):
         """
         return import_signatures(self, path)
 
-    def verify(self) -> VerifyReport:
-        """Re-read everything and check it; problems are reported, not raised."""
-        found = super().verify()
+    def verify(self, public_key: str | PathLike[str] | None = None) -> VerifyReport:
+        """Re-read everything and check it; problems are reported, not raised.
+
+        With a public key (Ed25519, in a PEM file) also that all there is was sealed with it.
+        """
+        self.flush()
+        found = super().verify(public_key)
         try:
             problems = self._keeper.problems()
         except StoreError as error:
@@ -292,10 +301,14 @@ class Store(LineageStore):
             run = opened.enter_context(Store(run, "r"))
         if isinstance(run, Store):
             return run._as_run()  # noqa: SLF001 (another store)
+        if isinstance(run, int):
+            info = find_run(run, self._catalog)
+            history, label = self._history(), f"run {run} ({info.name})"
+            return Run(label, history, history.calls_of(run), self._engines.load)
         if run is not None and not isinstance(run, slice):
             raise ArgumentError(
-                f"{run!r} is no run: give a store, the path of one, or a slice of operations, such "
-                f"as slice(0, 5)"
+                f"{run!r} is no run: give the number of one, a store, the path of one, or a slice "
+                f"of operations, such as slice(0, 5)"
             )
         return self._as_run(run)
 

@@ -188,7 +188,7 @@ class KnownValues:
         table = self._keeper.table(array)
         if table is not None:
             return table.at(cells)
-        values = self._array(array)
+        values = self.array(array)
         if values is None:
             return None
         return list(values[tuple(cells.T)]) if values.ndim else [values[()]] * len(cells)
@@ -198,10 +198,11 @@ class KnownValues:
         table = self._keeper.table(array)
         if table is not None:
             return table.missing()
-        values = self._array(array)
+        values = self.array(array)
         return None if values is None else CellSet.from_mask(_is_missing(values))
 
-    def _array(self, name: str) -> Array | None:
+    def array(self, name: str) -> Array | None:
+        """Return the values of an array that is no table, or None when they are not known."""
         held = self._held.get(name)
         return self._keeper.find(name) if held is None else held
 

@@ -20,7 +20,7 @@ from dslog.errors import NotFoundError, did_you_mean
 from dslog.query.plan import Edge
 from dslog.store.arguments import ArgumentError, check_name
 from dslog.store.run import RunInfo
-from dslog.store.source import Reading, Source
+from dslog.store.source_identity import Reading, SourceIdentity
 from dslog.types import MOST_CELLS, Shape
 
 
@@ -28,13 +28,14 @@ from dslog.types import MOST_CELLS, Shape
 class ArrayInfo:
     """An array the store knows: its name and shape, never its values.
 
-    ``number`` is its own for ever, ``run`` the run that made it.
+    ``number`` is its own for ever, ``run`` the run that made it, ``base`` its name without a run.
     """
 
     name: str
     shape: Shape
     number: int = field(default=0, compare=False, repr=False)
     run: int = field(default=0, compare=False, repr=False)
+    base: str = field(default="", compare=False, repr=False)
 
 
 class Numbered(Protocol):
@@ -234,10 +235,10 @@ class Transaction(Protocol):
     def turn_to(self, number: int) -> None:
         """Say that a name means this array of its from now on: it was read again."""
 
-    def add_source(self, number: int, source: Source) -> None:
+    def add_source(self, number: int, source: SourceIdentity) -> None:
         """Say what was read as an array."""
 
-    def same_source(self, name: str, shape: Shape, source: Source) -> int | None:
+    def same_source(self, name: str, shape: Shape, source: SourceIdentity) -> int | None:
         """Return the array of this name and shape that was read of the same source."""
 
     def is_made(self, number: int) -> bool:

@@ -29,7 +29,7 @@ from dslog.store.catalog import (
 )
 from dslog.store.files import Files, Stored, read_body, write_body
 from dslog.store.hooks import Answer, Observation, ReadCapture, Request, Reuse
-from dslog.store.source import Source
+from dslog.store.source_identity import SourceIdentity
 from dslog.types import Shape
 
 Learn = Callable[[tuple[int | None, ...], Transaction], None]
@@ -47,7 +47,7 @@ class Named(Protocol):
     number: int
     given: bool
     brought: bool
-    source: Source | None
+    source: SourceIdentity | None
 
     @property
     def shape(self) -> Shape:
@@ -329,6 +329,7 @@ class Registrar:
     commit: Commit
     read_capture: ReadCapture
     reuse: Reuse
+    place: Callable[[], CodePlace | None] = lambda: None  # where the program is
 
     def add_lineage(self, pair: Pair, capture: object, engine: str) -> int:
         """Store lineage for one pair and return its body's number."""
@@ -361,6 +362,7 @@ class Registrar:
             request.args,
             answer,
             learn if answer is None and request.reuse is not False else None,
+            place=self.place(),
         )
         return cast("Operation", self.commit.operations([draft]))
 

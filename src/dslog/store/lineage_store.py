@@ -3,9 +3,9 @@
 A LineageStore may be used by several threads, and its directory by several processes, at once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -27,6 +27,7 @@ from dslog.store.arguments import (
 )
 from dslog.store.catalog import (
     ArrayInfo,
+    CodePlace,
     LineageInfo,
     Operation,
     OperationReuse,
@@ -36,6 +37,7 @@ from dslog.store.catalog import (
     find_array,
     find_run,
 )
+from dslog.store.chain import Seal, seal_problems, sign
 from dslog.store.commit import Commit, Registrar, read_captures
 from dslog.store.engines import Engines, Planner, check_engine
 from dslog.store.files import (
@@ -50,7 +52,7 @@ from dslog.store.files import (
 from dslog.store.hooks import ReadCapture, Request, Reuse
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
 from dslog.store.run import RunInfo, failure
-from dslog.store.source import Reading, SourceChange, change_of
+from dslog.store.source_identity import Reading, SourceChange, change_of
 from dslog.store.sqlite import SqliteCatalog
 
 Influence = bool | Literal["only"]
@@ -72,6 +74,7 @@ class LineageStore:
 
     ``read_capture`` and ``reuse`` are the parts above the store that it asks: see ``hooks``.
     ``spark`` is a session, or settings for one. With ``durable``, what is committed is on disk.
+    ``place`` says where the program is.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class LineageStore:
         reuse: Reuse | None = None,
         spark: object = None,
         durable: bool = False,
+        place: Callable[[], CodePlace | None] = lambda: None,
     ) -> None:
         location = locate(path, mode)
         self._path, self._given = location.directory, location.given
@@ -94,7 +98,8 @@ class LineageStore:
         self._planner = Planner(self._catalog)
         self._engines = Engines(self._catalog, self._files, spark, writable=location.writable)
         reading = self._engines.reading(read_capture)
-        self._registrar = Registrar(Commit(self._catalog, self._files), reading, reuse or Reuse())
+        commit = Commit(self._catalog, self._files)
+        self._registrar = Registrar(commit, reading, reuse or Reuse(), place)
 
     @property
     def path(self) -> Path | None:
@@ -257,6 +262,13 @@ class LineageStore:
             return OpenRun(self, check_name(run, "run"), canonical_args(params))
         return RunView(self, find_run(run, self._catalog))
 
+    def last_runs(self, most: int) -> dict[RunInfo, int]:
+        """Return the newest runs, that one first, each with its number of operations."""
+        with self._catalog.snapshot():
+            found = self._catalog.last_runs(most or 1 << 62)[::-1]
+            counts = self._catalog.counts_of([run.number for run in found])
+        return {run: counts[run.number] for run in found}
+
     def go_on(self, out: str) -> None:
         """Let what this process writes belong to the newest run, unless that has ``out`` already.
 
@@ -344,9 +356,24 @@ class LineageStore:
 
     # looking after it
 
-    def verify(self) -> VerifyReport:
-        """Re-read everything and check it; problems are reported, not raised."""
-        return verify(self._catalog, self._files)
+    def verify(self, public_key: str | PathLike[str] | None = None) -> VerifyReport:
+        """Re-read everything and check it; problems are reported, not raised.
+
+        With a public key (Ed25519, in a PEM file) also that all there is was sealed with it.
+        """
+        found = verify(self._catalog, self._files)
+        if public_key is None:
+            return found
+        problems = seal_problems(self._catalog, self._path, public_key)
+        return replace(found, problems=(*found.problems, *problems))
+
+    def seal(self, key: str | PathLike[str]) -> Seal:
+        """Sign all that was committed with a private key: Ed25519, in a PEM file."""
+        self.flush()
+        end_own_run(self._catalog)
+        if self._path is None:
+            raise StoreError("a store in memory can't be sealed: it has no directory")
+        return sign(self._catalog, self._path, key)
 
     def gc(self, *, force: bool = False) -> GcReport:
         """Remove files left behind by writers that never committed.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dslog.errors import DslogError, StoreError
+from dslog.store import chain
 from dslog.store.catalog import ArrayInfo, Body, FileRecord, Pair, parse_shape
 from dslog.store.connection import COUNTED, SEALED, seal, sides_text
 from dslog.store.files import CATALOG, FILES, StoredLineage, check_shapes, locate
@@ -120,7 +121,7 @@ class Salvage:
             sides.setdefault(operation, []).append((side[0], side[1], side[2]))
         for number, row in list(operations.items()):
             own = sorted(sides.get(number, []))
-            if seal(sides_text(own)) != row[-1] or any(array not in arrays for *_, array in own):
+            if seal(sides_text(own)) != row[8] or any(array not in arrays for *_, array in own):
                 self.lost.append(f"operation {number}, {row[1]!r}: its arrays are not all there")
                 del operations[number]
         self.rows["operation_arrays"] = {
@@ -179,6 +180,10 @@ class Salvage:
             db.execute("BEGIN")
             self._write(db)
             db.execute("COMMIT")
+        catalog = SqliteCatalog(draft)
+        with catalog.writing():
+            chain.begin(catalog)
+        catalog.close()
         numbers = (f"catalog-damaged-{number}.sqlite" for number in range(1, 1 << 30))
         kept = next(name for name in numbers if not (self.directory / name).exists())
         for end in ("-wal", "-shm", ""):

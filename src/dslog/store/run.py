@@ -56,6 +56,9 @@ class RunInfo:
         rest = self.about, self.process
         return RunInfo(self.number, self.name, self.params, self.began, _now(), state, error, *rest)
 
+    def __hash__(self) -> int:
+        return hash(self.number)
+
     def going_on(self) -> "RunInfo":
         """Return it as this process writes to it again."""
         rest = self.about, _this_process()

@@ -12,6 +12,7 @@ many pairs have it: elementwise operations on arrays of one shape share a row.
 from collections.abc import Sequence
 
 from dslog.errors import CorruptError, StoreError, VersionError
+from dslog.store import chain
 from dslog.store.connection import COUNTED, SEALED, Connection
 
 # ruff: noqa: S608 (names of tables and columns are ours)
@@ -299,6 +300,8 @@ def bring_up_to_date(db: Connection) -> bool:
                 for statement in statements:
                     db.rows(statement)
             db.rows("INSERT OR REPLACE INTO meta VALUES ('format', ?)", str(len(MIGRATIONS)))
+            if 0 < version < _RUNS:
+                chain.begin(db)
         db.rows("PRAGMA foreign_keys = ON")
     return 0 < before < _RUNS
 

@@ -1,72 +1,47 @@
-"""The catalog in SQLite: the only module with statements in it, apart from the schema."""
+"""The catalog in SQLite; statements are in modules of this name, in the schema and the chain."""
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from dslog.cells.cellset import PLAIN, Labels, Leak
 from dslog.errors import CorruptError, StoreError
 from dslog.query.plan import NOTHING, Edge
-from dslog.store import schema
+from dslog.store import chain, schema
 from dslog.store.catalog import (
     ArrayInfo,
     Body,
     CodePlace,
     FileRecord,
     LineageInfo,
-    Numbered,
     Operation,
     Signature,
     compact,
-    parse_shape,
-    split_name,
 )
 from dslog.store.connection import (
     COUNTED,
     SEALED,
-    Connection,
-    damaged,
     seal,
     sides_text,
-    unsealed,
 )
-from dslog.store.run import NO_RUNS, OWN_RUNS, OwnRuns, RunInfo, program_name
-from dslog.store.source import Reading, Source, read_source
-from dslog.types import Shape
+from dslog.store.run import OWN_RUNS, OwnRuns, RunInfo
+from dslog.store.sqlite_runs import (
+    EPOCH,
+    INPUT,
+    LEAKS,
+    MILLISECOND,
+    NAMED,
+    OUTPUT,
+    SOUND_ARRAY,
+    ArrayRow,
+    SqliteRuns,
+)
+from dslog.store.sqlite_transaction import SqliteTransaction
 
 # ruff: noqa: S608 (names of tables and columns are ours, all values are parameters)
-
-T = TypeVar("T")
-INPUT, OUTPUT = 0, 1
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MILLISECOND = timedelta(milliseconds=1)
-LEAKS = f"SELECT {SEALED['leaks']}, seal FROM leaks"
-SOUND_ARRAY = f"seal = seal({SEALED['arrays']})"
-_ADD_USES = f"""
-    UPDATE arrays SET made = made + ?1, used = used + ?2, seal =
-           iif({SOUND_ARRAY}, seal(id, name, run, version, shape, made + ?1, used + ?2), seal)
-    WHERE id = ?3
-"""
-_NAMED = (
-    "(SELECT name, run, version, id AS array FROM arrays UNION ALL "
-    "SELECT name, run, version, array FROM readings)"
-)
-_LAST = "ORDER BY run DESC, version DESC LIMIT 1"
-_MEANT = f"""
-    coalesce(
-        (SELECT array FROM json_each(?1) o, {_NAMED} v
-         WHERE v.name = w.value AND v.run = o.value ORDER BY o.key, version DESC LIMIT 1),
-        (SELECT array FROM {_NAMED} v WHERE v.name = w.value
-         AND (SELECT state FROM runs WHERE number = v.run) = 'done' {_LAST}),
-        (SELECT array FROM {_NAMED} v WHERE v.name = w.value {_LAST})
-    )
-"""
-"""The array that a name w.value means to a process whose runs are ?1, the latest first."""
 
 _LINEAGES = f"""
     SELECT l.{SEALED["lineages"].replace(", ", ", l.")}, l.seal,
@@ -76,18 +51,6 @@ _LINEAGES = f"""
 """
 _FILED = "EXISTS (SELECT 1 FROM files WHERE body = b.id), b.nbytes > length(CAST(header AS BLOB))"
 _SIGNATURES = f"SELECT {SEALED['signatures']}, seal FROM signatures"
-
-
-@dataclass(frozen=True, slots=True)
-class _Array:
-    """A row of ``arrays``: with ``made`` and ``used`` lineages that it is output and input of."""
-
-    name: str
-    run: int
-    version: int
-    shape: str
-    made: int
-    used: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +75,11 @@ class _Lineage:
         return PLAIN if plain else Labels(self.exact, self.predicted)
 
 
-class SqliteCatalog(Connection):
+class SqliteCatalog(SqliteRuns):
     """A :class:`~dslog.store.catalog.Catalog` in one SQLite file, or in memory (``path=None``)."""
 
     def __init__(self, path: Path | None, *, writable: bool = True, durable: bool = False) -> None:
         super().__init__(path, writable=writable, durable=durable)
-        self._own_key: object = self._identity or object()
         try:
             self.was_old = schema.bring_up_to_date(self)
             self._own_key = self._identity or self._own_key
@@ -129,100 +91,6 @@ class SqliteCatalog(Connection):
             raise
 
     # reading
-
-    def _arrays(self, where: str = "", *values: object) -> dict[int, _Array]:
-        """Arrays by number, some or all."""
-        rows = self.rows(f"SELECT {SEALED['arrays']}, seal FROM arrays {where}", *values)
-        return {row[0]: _Array(*self._unsealed(row, "arrays")[1:]) for row in rows}
-
-    def _by_number(self, numbers: Iterable[int]) -> dict[int, _Array]:
-        """Arrays with these numbers, in order; each must be there."""
-        wanted = set(numbers)
-        found = self._arrays(
-            "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", compact(list(wanted))
-        )
-        if len(found) != len(wanted):
-            raise self._damaged("arrays that lineage names are missing")
-        return found
-
-    def meant(self, names: Sequence[str]) -> dict[str, int]:
-        """The numbers of the arrays that texts name, those that there are."""
-        wanted = list(dict.fromkeys(names))
-        sql = f"SELECT value, {_MEANT} FROM json_each(?2) w"
-        found = dict(self.rows(sql, compact(self.own.recent), compact(wanted)))
-        for text in wanted:
-            if found.get(text) is None and (parts := split_name(text)) is not None:
-                name, run, version = parts
-                which = "" if version is None else f"AND version = {version}"
-                rows = self.rows(
-                    f"SELECT array FROM {_NAMED} WHERE name = ? AND run = ? {which} {_LAST}",
-                    name,
-                    run,
-                )
-                if not rows and version is None:  # what its operations took is its own as well
-                    rows = self.rows(
-                        "SELECT a.id FROM operations o JOIN operation_arrays s ON s.operation = "
-                        "o.id JOIN arrays a ON a.id = s.array WHERE o.run = ? AND a.name = ? "
-                        "ORDER BY o.id DESC LIMIT 1",
-                        run,
-                        name,
-                    )
-                found[text] = rows[0][0] if rows else None
-        return {text: number for text, number in found.items() if number is not None}
-
-    def named(self, names: Sequence[str]) -> dict[int, _Array]:
-        """Arrays that these texts name, by number."""
-        return self._by_number(self.meant(names).values())
-
-    def _known(self, names: Sequence[str]) -> dict[int, _Array]:
-        """The same, of arrays that must be there."""
-        found = self.meant(names)
-        if len(found) != len(set(names)):
-            raise self._damaged(f"some of the arrays {', '.join(names[:3])} are missing")
-        return self._by_number(found.values())
-
-    def _numbered(self, numbers: Iterable[int]) -> dict[int, str]:
-        """The names of arrays with these numbers, in order; each must be there."""
-        return self._texts(self._by_number(numbers))
-
-    def texts(self, numbers: Iterable[int]) -> dict[int, str]:
-        """Return what arrays with these numbers are called."""
-        with self.snapshot():
-            return self._numbered(numbers)
-
-    def is_name(self, text: str) -> bool:
-        """Whether an array has this text for a name as it is, whatever it looks like."""
-        return bool(self.rows("SELECT 1 FROM arrays WHERE name = ? LIMIT 1", text))
-
-    def is_own(self, name: str) -> bool:
-        """Whether a run of this process has an array of this name."""
-        sql = f"SELECT 1 FROM {_NAMED} WHERE name = ? AND run = ?"
-        return any(self.rows(sql, name, run) for run in self.own.recent[:1])
-
-    def _texts(self, arrays: Mapping[int, _Array]) -> dict[int, str]:
-        """What arrays are called: by their name if it means them, else with run and version."""
-        meant = self.meant(list({array.name for array in arrays.values()}))
-        return {
-            number: array.name if meant.get(array.name) == number else self._text(number, array)
-            for number, array in arrays.items()
-        }
-
-    def _text(self, number: int, array: _Array) -> str:
-        """The name of an array with its run, and its version unless that is the run's newest."""
-        zeros = ""
-        texts = [f"{array.name}@{array.run}"]
-        for text in texts:
-            if self.meant([text]).get(text) == number:
-                return text
-            texts.append(f"{array.name}@{array.run}.{zeros}{array.version}")
-            zeros += "0"  # an old name may look like this one
-        raise AssertionError(texts)
-
-    def _unsealed(self, row: Sequence[Any], table: str) -> Sequence[Any]:
-        return unsealed(row, table, self.label)
-
-    def _damaged(self, what: str) -> CorruptError:
-        return damaged(self.label, what)
 
     def _lineage(self, row: Sequence[Any]) -> _Lineage:
         """Check a row of ``_LINEAGES``."""
@@ -272,33 +140,11 @@ class SqliteCatalog(Connection):
             found[key] = Edge(*ends, one.body, one.num_rows, labels)
         return list(found.values())
 
-    def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
-        """Return the shapes of those arrays that there are."""
-        return {name: array.shape for name, array in self.found(names).items()}
-
-    def found(self, names: Sequence[str]) -> dict[str, ArrayInfo]:
-        """Return those arrays that there are, by the text that names each."""
-        with self.snapshot():
-            meant = self.meant(names)
-            arrays = self._by_number(meant.values())
-            texts = self._texts(arrays)
-        return {
-            text: self._info(number, arrays[number], texts[number])
-            for text, number in meant.items()
-        }
-
-    def _info(self, number: int, array: _Array, text: str) -> ArrayInfo:
-        return ArrayInfo(text, self._shape(array.shape), number, array.run)
-
     def among(self, names: Sequence[str], *, influence: bool = False) -> list[Edge]:
         """Return what ``between`` gives for every pair of these arrays."""
         with self.snapshot():
             meant = {number: text for text, number in self.meant(names).items()}
             return self._edges(meant, influence=influence)
-
-    def shape(self, name: str) -> Shape | None:
-        """Return an array's shape, or None when there is no such array."""
-        return self.shapes([name]).get(name)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the names of a table's columns, as the operation that made it has them."""
@@ -317,7 +163,7 @@ class SqliteCatalog(Connection):
             self._check_count("arrays", len(found))
             return self._infos_of(found)
 
-    def _infos_of(self, arrays: Mapping[int, _Array]) -> list[ArrayInfo]:
+    def _infos_of(self, arrays: Mapping[int, ArrayRow]) -> list[ArrayInfo]:
         texts = self._texts(arrays)
         return [self._info(number, array, texts[number]) for number, array in arrays.items()]
 
@@ -562,11 +408,6 @@ class SqliteCatalog(Connection):
         """Return the names of all committed files."""
         return set(self._names("SELECT name FROM files"))
 
-    def signature(self, kind: str, key: str) -> Signature | None:
-        """Return one signature, or None."""
-        rows = self.rows(f"{_SIGNATURES} WHERE kind = ? AND key = ?", kind, key)
-        return Signature(*self._unsealed(rows[0], "signatures")) if rows else None
-
     def signatures(self) -> list[Signature]:
         """Return every signature."""
         rows = self.rows(f"{_SIGNATURES} ORDER BY kind, key")
@@ -575,6 +416,7 @@ class SqliteCatalog(Connection):
     def totals(self) -> Mapping[str, int]:
         """Return how many arrays, operations, lineages, rows, files and bytes are stored."""
         counts = {
+            "runs": "SELECT count(*) FROM runs",
             "arrays": "SELECT count(*) FROM arrays",
             "operations": "SELECT count(*) FROM operations",
             "reused_operations": "SELECT count(*) FROM operations WHERE reused IS NOT NULL",
@@ -599,17 +441,6 @@ class SqliteCatalog(Connection):
         """Raise unless a table has as many rows as the catalog counted."""
         if self.counts()[table] != count:
             raise self._damaged(f"rows of table {table} are missing: {count} are left")
-
-    def counts(self) -> dict[str, int]:
-        """Return how many arrays, operations, lineages, bodies and leaks there are."""
-        rows = self.rows("SELECT value FROM meta WHERE key = 'rows'")
-        text, _, sealed = str(rows[0][0] if rows else "").rpartition(" ")
-        if str(seal(text)) != sealed:
-            raise self._damaged("the numbers of its rows are not what was written")
-        counts = dict(zip(COUNTED, map(int, text.split()), strict=False))
-        if len(counts) != len(COUNTED):
-            raise self._damaged("some of its rows were missing before runs were counted")
-        return counts
 
     def problems(self) -> list[str]:
         """Check the database itself and return what is wrong with it."""
@@ -639,12 +470,12 @@ class SqliteCatalog(Connection):
                 self._check_count(table, count)
             except CorruptError as error:
                 found.append(str(error))
-        return found
+        return [*found, *chain.problems(self)]
 
     # writing
 
     @contextmanager
-    def transaction(self) -> Iterator["SqliteTransaction"]:
+    def transaction(self) -> Iterator[SqliteTransaction]:
         """Begin to write; waits for other writers. Reads inside it see its own changes."""
         before = self.own
         try:
@@ -655,15 +486,6 @@ class SqliteCatalog(Connection):
         except BaseException:
             self.own = before
             raise
-
-    @property
-    def own(self) -> OwnRuns:
-        """The runs of this process."""
-        return OWN_RUNS.get(self._own_key, NO_RUNS)
-
-    @own.setter
-    def own(self, runs: OwnRuns) -> None:
-        OWN_RUNS[self._own_key] = runs
 
     def begin_run(self, name: str, params: Mapping[str, object]) -> RunInfo:
         """Begin a run that all that is written belongs to until it ends."""
@@ -685,7 +507,7 @@ class SqliteCatalog(Connection):
         own = self.own
         if last and last[0].state == "done" and own.process is None and own.explicit is None:
             (run,) = last
-            sql = f"SELECT 1 FROM {_NAMED} WHERE name = ? AND run = ?"
+            sql = f"SELECT 1 FROM {NAMED} WHERE name = ? AND run = ?"
             if not self.rows(sql, name, run.number):
                 self.own = OwnRuns(run, None, (run.number,))
 
@@ -712,15 +534,6 @@ class SqliteCatalog(Connection):
 
     def _names(self, sql: str, *values: object) -> list[str]:
         return [name for (name,) in self.rows(sql, *values)]
-
-    def _shape(self, text: str) -> Shape:
-        return self._parsed(text, parse_shape)
-
-    def _parsed(self, text: str, parse: Callable[[str], T]) -> T:
-        try:
-            return parse(text)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise self._damaged(f"it holds {str(text)[:100]!r}: {error}") from error
 
     def _operation(
         self,
@@ -759,349 +572,3 @@ class SqliteCatalog(Connection):
         return CodePlace(*self._unsealed(rows[0], "places")[1:])
 
     # runs and sources
-
-    def run(self, number: int) -> RunInfo | None:
-        """Return a run, or None."""
-        found = self.runs(f"WHERE number = {number}")
-        return found[0] if found else None
-
-    def runs(self, where: str = "") -> list[RunInfo]:
-        """Return runs, all or some, in order."""
-        rows = self.rows(f"SELECT {SEALED['runs']}, seal FROM runs {where} ORDER BY number")
-        return [RunInfo.read(self._unsealed(row, "runs"), self._parsed) for row in rows]
-
-    def last_runs(self, most: int) -> list[RunInfo]:
-        """Return the newest runs, in order."""
-        return self.runs(
-            f"WHERE number IN (SELECT number FROM runs ORDER BY number DESC LIMIT {most})"
-        )
-
-    def counts_of(self, runs: Sequence[int]) -> dict[int, int]:
-        """Return how many operations runs have."""
-        return dict(
-            self.rows(
-                "SELECT value, (SELECT count(*) FROM operations WHERE run = value) "
-                "FROM json_each(?)",
-                compact(list(runs)),
-            )
-        )
-
-    def readings(self, name: str | None = None, run: int | None = None) -> list[Reading]:
-        """Return when sources were read, those of an array or of a run, in order."""
-        if name is not None:
-            where, value = "array", self.meant([name]).get(name)
-        else:
-            where, value = "run", run
-        rows = self.rows(
-            f"SELECT {SEALED['sources']}, seal FROM sources WHERE {where} = ? ORDER BY id", value
-        )
-        sound = [self._unsealed(row, "sources") for row in rows]
-        names = self._numbered(row[2] for row in sound)
-        return [
-            Reading(
-                names[row[2]],
-                row[1],
-                EPOCH + row[3] * MILLISECOND,
-                read_source(self._parsed(row[5], json.loads)),
-            )
-            for row in sound
-        ]
-
-    def kept(self, name: str) -> tuple[str, str] | None:
-        """Return the file that holds an array's values, and its checksum."""
-        number = self.meant([name]).get(name)
-        rows = self.rows(f"SELECT {SEALED['kept']}, seal FROM kept WHERE array = ?", number)
-        return (*self._unsealed(rows[0], "kept")[1:],) if rows else None
-
-    def all_kept(self) -> dict[str, tuple[str, str]]:
-        """Return the files that hold values, and their checksums, by array."""
-        with self.snapshot():
-            rows = self.rows(f"SELECT {SEALED['kept']}, seal FROM kept ORDER BY array")
-            names = self._numbered(row[0] for row in rows)
-        return {names[row[0]]: (row[1], row[2]) for row in rows}
-
-
-class SqliteTransaction:
-    """Writes to a catalog, all or none; see :class:`~dslog.store.catalog.Transaction`.
-
-    Rows of operations and lineages, which there may be many of, are written together at the end.
-    """
-
-    def __init__(self, db: SqliteCatalog) -> None:
-        self._db = db
-        self.run = 0
-        self._taken: set[int] = set()
-        self._versions: dict[str, int | None] = {}
-        self._places: dict[CodePlace, int] = {}
-        self._texts: dict[int, tuple[object, str]] = {}  # with what it is of: ids are used again
-        self._last: dict[str, int] = {}
-        self._added = dict.fromkeys(COUNTED, 0)
-        self._operations: list[tuple[object, ...]] = []
-        self._sides: list[tuple[int, int, int, int]] = []
-        self._lineages: list[tuple[object, ...]] = []
-        self._made: Counter[int] = Counter()
-        self._used: Counter[int] = Counter()
-
-    def finish(self) -> None:
-        """Write what is left to be written."""
-        marks = ", ".join("?" * (len(SEALED["operations"].split()) + 1))
-        self._db.insert_all(
-            f"INSERT INTO operations ({SEALED['operations']}, seal) VALUES ({marks})",
-            self._operations,
-        )
-        self._db.insert_all("INSERT INTO operation_arrays VALUES (?, ?, ?, ?)", self._sides)
-        self._db.insert_all("INSERT INTO lineages VALUES (?, ?, ?, ?, ?, ?, ?)", self._lineages)
-        touched = self._made.keys() | self._used.keys()
-        uses = [(self._made[number], self._used[number], number) for number in touched]
-        self._db.insert_all(_ADD_USES, uses)
-        if any(self._added.values()):
-            counts = self._db.counts()
-            text = " ".join(str(counts[table] + self._added[table]) for table in COUNTED)
-            self._db.rows("UPDATE meta SET value = ? WHERE key = 'rows'", f"{text} {seal(text)}")
-
-    def _next(self, table: str, key: str = "id") -> int:
-        """The number of a new row."""
-        if table not in self._last:
-            self._last[table] = self._db.rows(f"SELECT max({key}) FROM {table}")[0][0] or 0
-        self._last[table] += 1
-        if table in self._added:
-            self._added[table] += 1
-        return self._last[table]
-
-    def number(self, array: Numbered | str) -> int:
-        """The number of an array."""
-        if not isinstance(array, str):
-            if array.number:
-                return array.number
-            array = array.name
-        found = self._db.meant([array]).get(array)
-        if found is None:
-            raise StoreError(f"a row refers to an array {array!r} that is not there")
-        return found
-
-    def begin_run(self, run: RunInfo) -> int:
-        """Add a run and return its number."""
-        number = self._next("runs", "number")
-        self.put_run(replace(run, number=number))
-        return number
-
-    def put_run(self, run: RunInfo) -> None:
-        """Write a run down as it is now."""
-        self._db.insert_sealed("runs", run.row())
-
-    def current_run(self) -> int:
-        """The run that is written to: one that was begun, else this process's own."""
-        if self.run:
-            return self.run
-        own = self._db.own
-        if own.explicit is not None:
-            self.run = own.explicit.number
-            return self.run
-        if own.process is None:
-            number = self.begin_run(RunInfo.new(program_name(), {}))
-            process = self._db.run(number)
-        else:
-            number, process = own.process.number, own.process.going_on()
-            if not own.running:
-                self.put_run(process)
-        self._db.own = OwnRuns(process, None, (number, *own.recent[:1]), running=True)
-        self.run = number
-        return number
-
-    def _text(self, args: object) -> str:
-        """Arguments as JSON, once for calls of one form."""
-        known = self._texts.get(id(args))
-        if known is None:
-            known = self._texts[id(args)] = args, compact(args)
-        return known[1]
-
-    def add_array(self, name: str, shape: Shape) -> int:
-        """Add a version of an array to the run and return its number: later ones are higher."""
-        number, run = self._next("arrays"), self.current_run()
-        row = (number, name, run, self._version(name), self._text(shape), 0, 0)
-        self._db.insert_sealed("arrays", row)
-        self._taken.add(number)
-        return number
-
-    def expect(self, names: Sequence[str]) -> None:
-        """Look up at once how many versions of names the run has."""
-        sql = (
-            f"SELECT value, (SELECT max(version) FROM {_NAMED} v WHERE v.name = w.value "
-            f"AND v.run = ?) FROM json_each(?) w"
-        )
-        self._versions.update(self._db.rows(sql, self.current_run(), compact(list(names))))
-
-    def is_taken(self, name: str) -> bool:
-        """Whether the run has an array of this name."""
-        if name not in self._versions:
-            self.expect([name])
-        return bool(self._versions[name])
-
-    def _version(self, name: str) -> int:
-        self.is_taken(name)
-        self._versions[name] = (self._versions[name] or 0) + 1
-        return self._versions[name] or 0
-
-    def name_of(self, number: int) -> str:
-        """The name of an array, without its run."""
-        return str(self._db.rows("SELECT name FROM arrays WHERE id = ?", number)[0][0])
-
-    def take(self, number: int) -> None:
-        """Say that the run takes up an array, as what its name means from now on."""
-        if number in self._taken:
-            return
-        self._taken.add(number)
-        run = self.current_run()
-        ((name, own),) = self._db.rows("SELECT name, run FROM arrays WHERE id = ?", number)
-        rows = self._db.rows(
-            f"SELECT array FROM {_NAMED} WHERE name = ? AND run = ? {_LAST}", name, run
-        )
-        if not rows and own != run:
-            row = (self._next("readings"), name, run, self._version(name), number)
-            self._db.insert_sealed("readings", row)
-
-    def turn_to(self, number: int) -> None:
-        """Say that a name means this array of its from now on: it was read again."""
-        ((name,),) = self._db.rows("SELECT name FROM arrays WHERE id = ?", number)
-        run = self.current_run()
-        rows = self._db.rows(
-            f"SELECT array FROM {_NAMED} WHERE name = ? AND run = ? {_LAST}", name, run
-        )
-        if not rows or rows[0][0] != number:
-            row = (self._next("readings"), name, run, self._version(name), number)
-            self._db.insert_sealed("readings", row)
-
-    def add_source(self, number: int, source: Source) -> None:
-        """Say what was read as an array."""
-        now = (datetime.now(UTC) - EPOCH) // MILLISECOND
-        run, about = self.current_run(), compact(source.about)
-        known = self._db.rows(
-            "SELECT digest, about FROM sources WHERE array = ? AND run = ?", number, run
-        )
-        if (source.identity, about) not in known:
-            row = (self._next("sources"), run, number, now, source.identity, about)
-            self._db.insert_sealed("sources", row)
-
-    def same_source(self, name: str, shape: Shape, source: Source) -> int | None:
-        """The array of this name and shape that was read of the same source, if there is one."""
-        rows = self._db.rows(
-            "SELECT a.id FROM sources s JOIN arrays a ON a.id = s.array "
-            "WHERE s.digest = ? AND a.name = ? AND a.shape = ? ORDER BY a.id DESC LIMIT 1",
-            source.identity,
-            name,
-            self._text(shape),
-        )
-        return rows[0][0] if rows else None
-
-    def is_made(self, number: int) -> bool:
-        """Whether an operation on other arrays, or lineage without one, made an array."""
-        rows = self._db.rows("SELECT made FROM arrays WHERE id = ?", number)
-        return bool(rows and rows[0][0])
-
-    def is_read(self, number: int) -> bool:
-        """Whether it is known what was read as an array."""
-        return bool(self._db.rows("SELECT 1 FROM sources WHERE array = ? LIMIT 1", number))
-
-    def keep(self, number: int, file: str, checksum: str) -> None:
-        """Say which file holds the values of an array."""
-        self._db.insert_sealed("kept", (number, file, checksum))
-
-    def _place_number(self, place: CodePlace | None) -> int | None:
-        if place is None:
-            return None
-        number = self._places.get(place)
-        if number is None:
-            where = (place.file, place.line, place.function)
-            rows = self._db.rows(
-                "SELECT id FROM places WHERE file = ? AND line = ? AND function = ?", *where
-            )
-            number = rows[0][0] if rows else self._next("places")
-            self._places[place] = number
-            if not rows:
-                self._db.insert_sealed("places", (number, *where))
-        return number
-
-    def add_operation(
-        self,
-        operation: Operation,
-        inputs: Sequence[Numbered | str] | None = None,
-        outputs: Sequence[Numbered | str] | None = None,
-    ) -> int:
-        """Add an operation on known arrays and return its number; its ``id`` is ignored."""
-        number, run = self._next("operations"), self.current_run()
-        created = (operation.created - EPOCH) // MILLISECOND
-        labels = int(operation.exact), created, int(operation.predicted), operation.compared
-        ins = [self.number(one) for one in (operation.inputs if inputs is None else inputs)]
-        outs = [self.number(one) for one in (operation.outputs if outputs is None else outputs)]
-        for one in ins:
-            self.take(one)
-        sides = [
-            (role, position, one)
-            for role, some in ((INPUT, ins), (OUTPUT, outs))
-            for position, one in enumerate(some)
-        ]
-        args, sealed = self._text(operation.args), seal(sides_text(sides))
-        took = None if operation.seconds is None else round(operation.seconds * 1e6)
-        done = run, self._place_number(operation.place), took, operation.text
-        row = (number, operation.name, args, operation.reused, *labels, sealed, *done)
-        self._operations.append((*row, seal(*row)))
-        self._sides += [(number, *side) for side in sides]
-        return number
-
-    def add_body(self, body: Body) -> int:
-        """Add a lineage's content, whose files are on disk already, and return its number."""
-        number = self._next("bodies")
-        row = (number, body.num_rows, body.nbytes, int(body.exact), body.checksum)
-        self._db.insert(
-            "INSERT INTO bodies VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (number, body.header, *row[1:], seal(*row)),
-        )
-        files = [(number, *astuple(file)) for file in body.files]
-        self._db.insert_all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", files)
-        return number
-
-    def add_lineage(
-        self,
-        out: Numbered | str,
-        in_: Numbered | str,
-        op: int | None,
-        body: int,
-        *,
-        influence: bool = False,
-    ) -> None:
-        """Say that ``body`` is lineage from ``out`` to ``in_``."""
-        ends = self.number(out), self.number(in_)
-        if op is None:
-            self.take(ends[1])
-        row = (self._next("lineages"), *ends, op, body, int(influence))
-        self._lineages.append((*row, seal(*row)))
-        self._made[row[1]] += 1
-        self._used[row[2]] += 1
-
-    def add_leak(self, leak: Leak, mark: int, number: int = 0) -> None:
-        """Add a place where values of a known array left, or count it again."""
-        array, *rest = astuple(leak)
-        number = number or self.number(array)
-        key = "array = ? AND way = ? AND file = ? AND line = ? AND function = ? AND inside = ?"
-        found = self._db.rows(f"{LEAKS} WHERE {key}", number, *rest[:5])
-        count, loses = rest[5], int(leak.loses)
-        if found:
-            place, *_, old, lost, before, _ = found[0]
-            unsealed(found[0], "leaks", self._db.label)
-            count, loses, mark = count + old, max(loses, lost), min(mark, before)
-            self._db.rows("DELETE FROM leaks WHERE id = ?", place)
-        else:
-            place = self._next("leaks")
-        row = (place, number, *rest[:5], count, loses, mark)
-        self._db.insert_sealed("leaks", row)
-
-    def put_signature(self, signature: Signature) -> None:
-        """Add a signature, or replace the one with the same kind and key."""
-        *words, saved = astuple(signature)
-        self._db.insert_sealed("signatures", (*words, float(saved)))
-
-    def count_hit(self, kind: str, key: str, saved: float) -> None:
-        """Count one more answer of a signature, and the seconds it saved."""
-        known = self._db.signature(kind, key)
-        if known is not None:
-            self.put_signature(replace(known, hits=known.hits + 1, saved=known.saved + saved))

@@ -49,7 +49,7 @@ from dslog.capture.numpy.view import can_be_root
 from dslog.capture.numpy.way_out import Leaves, decide, lend, take
 from dslog.capture.recorder import Step, StoreRecorder
 from dslog.errors import CaptureError
-from dslog.store.source import source_of_values
+from dslog.store.source_identity import source_of_values
 
 
 def run_function(kind: type[Tracked], func: Callable[..., Any], args: Any, kwargs: Any) -> Any:

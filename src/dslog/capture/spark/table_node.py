@@ -183,7 +183,8 @@ class Tracker:
                 (read,),
                 args,
                 influences=influences,
-            )
+            ),
+            here=False,
         )
         table.recorded = True
 

@@ -104,11 +104,26 @@ def first_nan(store: StorePath, array: Array, *, engine: EngineOption = Engine.A
         return Printed(opened.first_nan(array, engine=engine.value))
 
 
-@command(commands, panel=DEBUG, examples=("dslog diff monday.dslog tuesday.dslog",))
+@command(
+    commands,
+    panel=DEBUG,
+    examples=("dslog diff lineage.dslog 41 42", "dslog diff monday.dslog tuesday.dslog"),
+)
 def diff(
     store: StorePath,
-    other: Annotated[Path, typer.Argument(metavar="OTHER", help="The store of the later run.")],
+    other: Annotated[
+        Path, typer.Argument(metavar="OTHER", help="The earlier run; or the store of the later.")
+    ],
+    later: Annotated[
+        int | None, typer.Argument(metavar="[LATER]", help="The later run, the newest by default.")
+    ] = None,
 ) -> Report:
-    """Say which operations and which lineage changed from one run to another."""
+    """Say which operations, sources and lineage changed from one run to another.
+
+    Runs are two of one store, by number, or all that there is in two stores.
+    """
+    if str(other).isdecimal():
+        with open_existing(store) as opened:
+            return Printed(opened.diff(int(str(other)), later))
     with open_existing(store) as before, open_existing(other) as after:
         return Printed(before.diff(before, after))

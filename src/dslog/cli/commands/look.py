@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.console import RenderableType
@@ -110,6 +110,30 @@ def show(
             return _portrait(opened, array)
         pair = _read(opened, array, in_)
     return Told([*_lineage_text(*pair)], {"lineages": _with_formulas(*pair)})
+
+
+@command(commands, panel=LOOK, examples=("dslog runs lineage.dslog"))
+def runs(store: StorePath, *, limit: Limit = None) -> Report:
+    """List the runs of a store, the newest first: who ran what when, and how it ended."""
+    with open_existing(store) as opened:
+        most = 20 if limit is None else limit
+        found, total = opened.last_runs(most), opened.stats()["runs"]
+    rows = [
+        (
+            f"  {run.number}",
+            run.name,
+            f"{run.began:%Y-%m-%d %H:%M:%S}",
+            run.state if run.error is None else f"{run.state}: {run.error}",
+            f"{count:,}",
+            ", ".join(f"{key}={value}" for key, value in run.params.items()),
+        )
+        for run, count in found.items()
+    ]
+    head = ("  run", "name", "began, UTC", "state", "operations", "parameters")
+    lines: list[Text | RenderableType] = [Text(f"{store}: {counted(cast('int', total), 'run')}")]
+    lines += [listing(head, rows, numbers=("operations",))] if rows else []
+    data = [{**run.to_dict(), "operations": count} for run, count in found.items()]
+    return Told(lines, {"runs": data})
 
 
 @command(commands, panel=LOOK, examples=("dslog leaks lineage.dslog",))
@@ -241,6 +265,7 @@ def _call_of(operation: "Operation") -> str:
 def _operation_text(operation: "Operation") -> str:
     text = f"{_call_of(operation)}: operation {operation.id}, "
     text += f"{operation.created:%Y-%m-%d %H:%M} UTC"
+    text += f", run {operation.run}" + (f", {operation.place}" if operation.place else "")
     text += f", reused by {operation.reused}" if operation.reused else ""
     if operation.compared is None:
         return text

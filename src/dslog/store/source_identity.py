@@ -16,7 +16,7 @@ from dslog.types import Array, Json
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceIdentity:
     """What an array was read of, as far as is known; whoever reads it hands this over.
 
     ``path`` is a file or a URI, with its ``size`` in bytes and when it was ``modified``, in seconds
@@ -61,7 +61,7 @@ class Reading:
     array: str
     run: int
     read: datetime
-    source: Source
+    source: SourceIdentity
 
     def __str__(self) -> str:
         return f"{self.source}, read {self.read:%Y-%m-%d %H:%M} UTC"
@@ -72,7 +72,7 @@ class SourceChange:
     """A source that is not any more what was read; ``now`` is None where it is gone."""
 
     reading: Reading
-    now: Source | None
+    now: SourceIdentity | None
 
     def __str__(self) -> str:
         was, now = self.reading.source, self.now
@@ -81,19 +81,19 @@ class SourceChange:
         return f"{self.reading.array}: {was.path} changed: {_facts(was)} -> {_facts(now)}"
 
 
-def _facts(source: Source) -> str:
+def _facts(source: SourceIdentity) -> str:
     digest = f", {source.digest[:12]}" if source.digest else ""
     return f"{source.size or 0:,} bytes{digest}"
 
 
-def source_of_values(values: Array) -> Source:
+def source_of_values(values: Array) -> SourceIdentity:
     """Say what values are: hashed where that takes no longer than a fraction of a second."""
     rows = values.shape[0] if values.ndim else 1
     schema = (str(values.dtype),)
     if values.nbytes > StoreCost.current().hashed_bytes or values.dtype.hasobject:
-        return Source(size=values.nbytes, rows=rows, schema=schema)
+        return SourceIdentity(size=values.nbytes, rows=rows, schema=schema)
     digest = fingerprint(np.asarray(values))
-    return Source(size=values.nbytes, digest=digest, rows=rows, schema=schema)
+    return SourceIdentity(size=values.nbytes, digest=digest, rows=rows, schema=schema)
 
 
 def source_of_file(
@@ -102,12 +102,12 @@ def source_of_file(
     rows: int | None = None,
     schema: tuple[str, ...] | None = None,
     version: str | None = None,
-) -> Source:
+) -> SourceIdentity:
     """Say what a file, or a folder of files, is; of a URI that is not local, only its name."""
     text = os.fspath(path)
     local = local_path(text)
     if local is None or not local.exists():
-        return Source(text, rows=rows, schema=schema, version=version)
+        return SourceIdentity(text, rows=rows, schema=schema, version=version)
     files = [local] if local.is_file() else sorted(one for one in local.rglob("*") if one.is_file())
     files = [one for one in files if one == local or not one.name.startswith((".", "_"))]
     stats = [one.stat() for one in files]
@@ -122,7 +122,7 @@ def source_of_file(
             name = b"" if one == local else os.fsencode(one.relative_to(local))
             whole.update(hashlib.sha256(name).digest() + own)
         digest = whole.hexdigest()[:32]
-    return Source(str(local), size, modified, digest, rows, schema, version)
+    return SourceIdentity(str(local), size, modified, digest, rows, schema, version)
 
 
 def local_path(text: str) -> Path | None:
@@ -150,7 +150,7 @@ def change_of(reading: Reading) -> SourceChange | None:
     return None if same else SourceChange(reading, now)
 
 
-def read_source(about: Mapping[str, Json]) -> Source:
+def read_source(about: Mapping[str, Json]) -> SourceIdentity:
     """Read what ``about`` gave."""
     schema = about.get("schema")
-    return Source(**{**about, "schema": None if schema is None else tuple(schema)})
+    return SourceIdentity(**{**about, "schema": None if schema is None else tuple(schema)})

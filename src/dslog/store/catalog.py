@@ -466,6 +466,9 @@ class Catalog(Protocol):
     def problems(self) -> list[str]:
         """Check the database itself and return what is wrong with it."""
 
+    def chain_problems(self) -> list[str]:
+        """Compare the chain of commits with all rows."""
+
     def close(self) -> None:
         """Let go of the database."""
 

@@ -470,7 +470,12 @@ class SqliteCatalog(SqliteRuns):
                 self._check_count(table, count)
             except CorruptError as error:
                 found.append(str(error))
-        return [*found, *chain.problems(self)]
+        return found
+
+    def chain_problems(self) -> list[str]:
+        """Compare the chain of commits with all rows."""
+        with self.snapshot():
+            return list(chain.problems(self))
 
     # writing
 

@@ -40,16 +40,37 @@ NAMED = (
     "SELECT name, run, version, array FROM readings)"
 )
 NEWEST = "ORDER BY run DESC, version DESC LIMIT 1"
-_MEANT = f"""
-    coalesce(
-        (SELECT array FROM json_each(?1) o, {NAMED} v
-         WHERE v.name = w.value AND v.run = o.value ORDER BY o.key, version DESC LIMIT 1),
-        (SELECT array FROM {NAMED} v WHERE v.name = w.value
-         AND (SELECT state FROM runs WHERE number = v.run) = 'done' {NEWEST}),
-        (SELECT array FROM {NAMED} v WHERE v.name = w.value {NEWEST})
+
+
+def _has(run: str) -> str:
+    """The run, if it has an array of the name ``w.value``."""
+    rows = (f"SELECT 1 FROM {table} WHERE name = w.value AND run = {run}" for table in _TABLES)
+    return f"CASE WHEN {' OR '.join(f'EXISTS ({one})' for one in rows)} THEN {run} END"
+
+
+def _newest(which: str) -> str:
+    """The newest run that has an array of the name ``w.value``."""
+    rows = (
+        f"(SELECT run FROM {table} t WHERE name = w.value AND {which} ORDER BY run DESC LIMIT 1)"
+        for table in _TABLES
     )
+    return f"nullif(max({', '.join(f'coalesce({one}, 0)' for one in rows)}), 0)"
+
+
+_TABLES = ("arrays", "readings")
+_DONE = "(SELECT state FROM runs WHERE number = t.run) = 'done'"
+_MEANT = f"""
+    WITH w(value) AS (SELECT value FROM json_each(?3)), c(name, run) AS MATERIALIZED (
+        SELECT value, coalesce({_has("?1")}, {_has("?2")}, {_newest(_DONE)}, {_newest("1")}) FROM w)
+    SELECT name, (
+        SELECT array FROM (
+            SELECT id AS array, version FROM arrays WHERE name = c.name AND run = c.run
+            UNION ALL
+            SELECT array, version FROM readings WHERE name = c.name AND run = c.run
+        ) ORDER BY version DESC LIMIT 1
+    ) FROM c
 """
-"""The array that a name w.value means to a process whose runs are ?1, the latest first."""
+"""The arrays that names mean to a process whose last runs are ?1 and ?2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +110,8 @@ class SqliteRuns(Connection):
     def meant(self, names: Sequence[str]) -> dict[str, int]:
         """The numbers of the arrays that texts name, those that there are."""
         wanted = list(dict.fromkeys(names))
-        sql = f"SELECT value, {_MEANT} FROM json_each(?2) w"
-        found = dict(self.rows(sql, compact(self.own.recent), compact(wanted)))
+        own = (*self.own.recent, None, None)[:2]
+        found = dict(self.rows(_MEANT, *own, compact(wanted)))
         for text in wanted:
             if found.get(text) is None and (parts := split_name(text)) is not None:
                 name, run, version = parts

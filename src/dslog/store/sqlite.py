@@ -472,6 +472,11 @@ class SqliteCatalog(SqliteRuns):
                 found.append(str(error))
         return found
 
+    def head(self) -> str:
+        """Return the digest of the last commit."""
+        rows = self.rows("SELECT digest FROM commits ORDER BY number DESC LIMIT 1")
+        return str(rows[0][0]) if rows else ""
+
     def chain_problems(self) -> list[str]:
         """Compare the chain of commits with all rows."""
         with self.snapshot():

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from dslog.cli.command import DEBUG, command
 from dslog.cli.options import Engine, EngineOption, StorePath, open_existing
-from dslog.cli.printer import Report
+from dslog.cli.printer import Report, Told
 
 if TYPE_CHECKING:
     from dslog.questions.reach import Outcome
@@ -63,6 +63,27 @@ def why(
     """Say what made cells: the cells of every array behind them, with values where kept."""
     with open_existing(store) as opened:
         return Printed(opened.why(array, cells, engine=engine.value))
+
+
+@command(
+    commands,
+    panel=DEBUG,
+    examples=("dslog report lineage.dslog delays --cells '3, average' --out why.html",),
+)
+def report(
+    store: StorePath,
+    array: Array,
+    *,
+    cells: Cells = "...",
+    out: Annotated[Path, typer.Option(help="A file to write: .html, .json or .csv.")] = Path(
+        "report.html"
+    ),
+    engine: EngineOption = Engine.AUTO,
+) -> Report:
+    """Write all that made cells into one file: values, steps, source cells, sources, the run."""
+    with open_existing(store) as opened:
+        opened.report(array, cells, engine=engine.value).save(out)
+    return Told([f"wrote {out}"], {"path": str(out)})
 
 
 @command(commands, panel=DEBUG, examples=("dslog impact lineage.dslog image --cells '0, 1'",))

@@ -48,6 +48,13 @@ COUNTED = ("arrays", "operations", "lineages", "bodies", "leaks", "readings", "r
 """The tables whose rows the catalog counts."""
 
 
+_PUT = {
+    table: f"INSERT OR REPLACE INTO {table} ({columns}, seal) VALUES "  # noqa: S608
+    f"({', '.join('?' * (columns.count(',') + 2))})"
+    for table, columns in SEALED.items()
+}
+
+
 def seal(*values: object) -> int:
     """Return the seal of a row: integers, text, floats and None as SQLite gives them."""
     return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
@@ -203,9 +210,7 @@ class Connection:
 
     def insert_sealed(self, table: str, row: Sequence[object]) -> None:
         """Insert a row of a sealed table, or put it in the place of the one with its key."""
-        marks = ", ".join("?" * (len(row) + 1))
-        sql = f"INSERT OR REPLACE INTO {table} ({SEALED[table]}, seal) VALUES ({marks})"  # noqa: S608
-        self.insert(sql, (*row, seal(*row)))
+        self.insert(_PUT[table], (*row, seal(*row)))
 
     def insert_all(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         """Run an INSERT for many rows inside a transaction."""

@@ -30,7 +30,7 @@ from dslog.questions.dropped import Dropped, dropped
 from dslog.questions.first_nan import FirstNan, first_nan
 from dslog.questions.history import History, KeptValues
 from dslog.questions.reach import Impact, Why, impact, why
-from dslog.questions.report import Report, report
+from dslog.questions.report import CellReport, report
 from dslog.reuse.library import (
     Describe,
     depends_on_values,
@@ -211,7 +211,7 @@ class Store(LineageStore):
         history = self._history(engine)
         return why(array, history.cells(array, cell), history)
 
-    def report(self, array: str, cell: object, *, engine: str = "auto") -> Report:
+    def report(self, array: str, cell: object, *, engine: str = "auto") -> CellReport:
         """Gather all that made cells; ``.save("why.html")`` writes it, or ``.json`` or ``.csv``."""
         history = self._history(engine)
         found = why(array, history.cells(array, cell), history)

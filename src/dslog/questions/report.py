@@ -22,7 +22,7 @@ _SHOWN = 10_000
 
 
 @dataclass(frozen=True)
-class Report(Outcome):
+class CellReport(Outcome):
     """What made cells: values, the operations on the way, source cells, sources, the run.
 
     ``head`` is the digest of the store's last commit. At most 10,000 cells of a source are listed;
@@ -143,7 +143,7 @@ def _text(value: Any) -> str:
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def report(why: Why, history: History, head: str) -> Report:
+def report(why: Why, history: History, head: str) -> CellReport:
     """Gather what is behind an answer."""
     arrays = [why.asked.array, *(one.array for one in why.arrays)]
     made, _ = history.catalog.made_by(arrays)
@@ -152,4 +152,4 @@ def report(why: Why, history: History, head: str) -> Report:
         found[-1] for one in why.sources if (found := history.catalog.readings(name=one.array))
     )
     number = history.catalog.found([why.asked.array])[why.asked.array].run
-    return Report(why, operations, readings, history.catalog.run(number), head)
+    return CellReport(why, operations, readings, history.catalog.run(number), head)

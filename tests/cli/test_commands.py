@@ -70,7 +70,7 @@ def test_ls_of_an_empty_store(lines, run, tmp_path):
 def test_show_an_array(lines, run, store):
     found = lines("show", store, "total")
     assert found[0] == "total: 3 cells"
-    assert re.fullmatch(r"  made by sum\(axis=1\) of image: operation 1, .* UTC", found[1])
+    assert re.fullmatch(r"  made by sum\(axis=1\) of image: operation 1, .* UTC, run 1.*", found[1])
     assert found[2].startswith("  used by sum() of total")
     assert re.fullmatch(
         r"total <- image: 1 compressed row, \d+ bytes in the catalog, exact", found[3]

@@ -157,7 +157,7 @@ def test_a_newer_format_is_refused(tmp_path):
         db.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
     db.close()
     for writable in (True, False):
-        with pytest.raises(VersionError, match=r"format version 99.*up to version 4.*update DSLog"):
+        with pytest.raises(VersionError, match=r"format version 99.*up to version 5.*update DSLog"):
             SqliteCatalog(path, writable=writable)
 
 
@@ -174,7 +174,7 @@ def test_an_older_format_is_brought_up_to_date(tmp_path, newer):
     fill(catalog)
     catalog.close()
     newer()
-    with pytest.raises(StoreError, match=r"version 4 and must be brought to version 5.*mode='a'"):
+    with pytest.raises(StoreError, match=r"version 5 and must be brought to version 6.*mode='a'"):
         SqliteCatalog(path, writable=False)
     for _ in range(2):
         catalog = SqliteCatalog(path)
@@ -182,10 +182,10 @@ def test_an_older_format_is_brought_up_to_date(tmp_path, newer):
         catalog.close()
     with sqlite3.connect(path) as db:
         assert db.execute("SELECT note FROM arrays").fetchall() == [("none",)] * 3
-        assert db.execute("SELECT value FROM meta WHERE key = 'format'").fetchall() == [("5",)]
+        assert db.execute("SELECT value FROM meta WHERE key = 'format'").fetchall() == [("6",)]
     db.close()
-    with sqlite3.connect(tmp_path / "catalog-format-4.sqlite") as db:  # a copy of what was
-        assert db.execute("SELECT value FROM meta WHERE key = 'format'").fetchall() == [("4",)]
+    with sqlite3.connect(tmp_path / "catalog-format-5.sqlite") as db:  # a copy of what was
+        assert db.execute("SELECT value FROM meta WHERE key = 'format'").fetchall() == [("5",)]
         assert db.execute("SELECT count(*) FROM arrays").fetchall() == [(3,)]
     db.close()
 

@@ -68,9 +68,15 @@ def test_what_was_reused_before_labels_were_counted_is_predicted(tmp_path):
         db.execute("ALTER TABLE operations DROP COLUMN compared")
         db.execute("DROP INDEX operation_arrays_by_array")
         db.execute("ALTER TABLE operations DROP COLUMN sides")
-        for column in ("made", "used"):
-            db.execute(f"ALTER TABLE arrays DROP COLUMN {column}")
-        for table in ("arrays", "operations", "bodies", "lineages", "signatures"):
+        for table in ("runs", "readings", "sources", "places", "kept", "commits"):
+            db.execute(f"DROP TABLE {table}")
+        db.execute("DROP INDEX operations_by_run")
+        for column in ("run", "place", "took", "text"):
+            db.execute(f"ALTER TABLE operations DROP COLUMN {column}")
+        db.execute("CREATE TABLE old AS SELECT id, name, shape FROM arrays")
+        db.execute("DROP TABLE arrays")
+        db.execute("ALTER TABLE old RENAME TO arrays")
+        for table in ("operations", "bodies", "lineages", "signatures"):
             db.execute(f"ALTER TABLE {table} DROP COLUMN seal")
         db.execute("ALTER TABLE lineages DROP COLUMN influence")
         db.execute("DROP TABLE leaks")

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Literal
 
+from dslog.store.catalog import CodePlace
+
 Origin = Literal["dslog", "installed", "program"]
 
 _HERE = str(Path(__file__).parents[1])
@@ -69,6 +71,32 @@ def caller() -> FrameType | None:
     while frame is not None and origin_of(frame.f_code) == "dslog":
         frame = frame.f_back
     return frame
+
+
+Line = tuple[CodeType, int]
+
+
+def program_line() -> Line | None:
+    """Return the innermost line of the program's own code, as cheaply as can be."""
+    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 (there is no other way)
+    while frame is not None:
+        code = frame.f_code
+        if (_ORIGINS.get(code.co_filename) or origin_of(code)) == "program":
+            return code, frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
+def code_place(line: Line) -> CodePlace:
+    """Return a line as the store keeps it."""
+    code, number = line
+    return CodePlace(code.co_filename, number, code.co_qualname)
+
+
+def program_place() -> CodePlace | None:
+    """Return the innermost line of the program's own code."""
+    line = program_line()
+    return None if line is None else code_place(line)
 
 
 def is_calling(frame: FrameType, name: str) -> bool:

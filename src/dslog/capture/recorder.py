@@ -20,13 +20,14 @@ from typing import Protocol
 from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.flusher import FLUSHER
 from dslog.capture.leaks import LeakLog
+from dslog.capture.place import Line, code_place, program_line
 from dslog.capture.values import Keeper
 from dslog.errors import CaptureError
-from dslog.store.arguments import check_name
-from dslog.store.catalog import Catalog, find_array
+from dslog.store.catalog import Catalog, CodePlace, check_new_name, find_array
 from dslog.store.commit import Commit, Draft, DraftLeak, Named
 from dslog.store.files import Files, Stored
 from dslog.store.hooks import Answer
+from dslog.store.source_identity import SourceIdentity
 from dslog.types import Array, Shape
 
 Found = Sequence[Sequence[Stored | None]]
@@ -40,8 +41,9 @@ class Node:
     its later versions. The name is made up when somebody asks for it, at the latest when the node
     is stored, and from then on it is final. ``base`` is the name the user gave to the array it
     comes from; names of further results start with it. ``owner`` is the recorder that knows it.
-    ``brought`` is set for an array that the user named when tracking it, ``keep`` where its values
-    are kept.
+    ``given`` is set where the user chose the name, ``brought`` where that was when tracking it,
+    ``keep`` where its values are kept; ``number`` is the store's. ``source`` says what it was read
+    of: who reads a file sets it before the node is stored.
     """
 
     __slots__ = (
@@ -49,9 +51,12 @@ class Node:
         "_name",
         "base",
         "brought",
+        "given",
         "keep",
+        "number",
         "owner",
         "shape",
+        "source",
         "stored",
         "wanted",
     )
@@ -63,7 +68,9 @@ class Node:
         self.shape = shape
         self.base = base
         self.owner = owner
-        self.stored = self.brought = self.keep = False
+        self.stored = self.brought = self.given = self.keep = False
+        self.number = 0
+        self.source: SourceIdentity | None = None
         self._name: str | None = None
 
     @property
@@ -95,6 +102,7 @@ class Step:
     """One recorded operation; ``answer`` is what stood in for finding its lineage.
 
     ``lineages`` say what was read, ``influences`` what decided, for each output of each input.
+    ``place`` is the line of the program, ``seconds`` what it took, ``text`` what people wrote.
     """
 
     op: str
@@ -104,6 +112,9 @@ class Step:
     args: Mapping[str, object]
     answer: Answer | None = None
     influences: Found = ()
+    place: CodePlace | None = None
+    seconds: float | None = None
+    text: str | None = None
 
 
 class Recorder(Protocol):
@@ -156,11 +167,13 @@ class StoreRecorder:
         self.leaks = LeakLog() if leaks is None else leaks
         self._keeper = keeper
         self._values: dict[Node, Array] = {}
+        self._files: dict[Node, tuple[str, str]] = {}
         self._lock = threading.RLock()
         self._names: set[str] = set()  # of nodes not in the catalog yet
         self._last: Counter[str] = Counter()
         self._new: list[Node] = []
         self._steps: list[Step] = []
+        self._lines: list[Line | None] = []  # of the program, one a step
         self._left: list[DraftLeak] = []  # that no commit has stored yet
         self._aged = (0, 0)  # new nodes and steps that waited when the clock was last looked at
         self._patience = CaptureCost.current().waiting_seconds
@@ -197,25 +210,16 @@ class StoreRecorder:
         """Make a node for a result; it is in the store once an operation with it is."""
         return Node(wanted, shape, base, self)
 
-    def source(self, shape: Shape, name: str | None) -> Node:
-        """Make the node of an array that the user brings; a stored one of that name goes on."""
+    def source(self, shape: Shape, name: str | None, source: SourceIdentity | None = None) -> Node:
+        """Make the node of an array that the user brings; the same source goes on."""
         with self._lock, self.catalog.still():
             self.catalog.require_writable()
+            given = name is not None
             if name is None:
                 name = next(name for name in self._numbered("array") if not self.is_taken(name))
-            check_name(name, "array")
-            if self.is_taken(name):
-                if name in self._names:
-                    self.flush()
-                known = find_array(name, self.catalog)
-                if known.shape != shape:
-                    raise CaptureError(
-                        f"array {name!r} of the store has shape {known.shape}, these values have "
-                        f"{shape}: track them under another name"
-                    )
-                return self.known(name, shape)
+            check_new_name(name, self.catalog)
             node = Node(name, shape, name, self)
-            node.name, node.brought = name, True
+            node.name, node.brought, node.given, node.source = name, given, given, source
             self._names.add(name)
             self._new.append(node)
             if self._each:
@@ -226,33 +230,40 @@ class StoreRecorder:
         """Make the node of an array that is in the store."""
         node = Node(name, shape, name, self)
         node.name, node.stored = name, True
+        node.number = find_array(name, self.catalog).number
         return node
 
     def rename(self, node: Node, name: str) -> bool:
         """Give a node that is not stored yet the name the user wants; False if it is too late."""
         with self._lock, self.catalog.still():
-            check_name(name, "array")
+            check_new_name(name, self.catalog)
             if node.is_named and name == node.name:
+                node.given = True
                 return True
-            if self.is_taken(name):
-                raise CaptureError(f"there is an array {name!r} in the store: take another name")
             if node.stored:
                 return False
             if node.is_named:
                 self._names.discard(node.name)
             self._names.add(name)
             node.name = node.base = name
+            node.given = True
             return True
 
     def final_name(self, node: Node) -> str:
         """Return the name under which a node is stored."""
         if not node.stored and not self.closed:
             self.flush()
-        return node.name
+        return self.text_of(node)
+
+    def text_of(self, node: Node) -> str:
+        """Return what a stored node is called now, when others may have got its name."""
+        if not node.number or self.closed:
+            return node.name
+        return self.catalog.texts([node.number]).get(node.number, node.name)
 
     def is_taken(self, name: str) -> bool:
-        """Whether an array of this name is stored, or waits to be."""
-        return name in self._names or self.catalog.shape(name) is not None
+        """Whether this run has an array of this name, or one waits to be stored."""
+        return name in self._names or self.catalog.is_own(name)
 
     def free_name(self, wanted: str) -> str:
         """Return a name that nothing that waits has; whether it is stored is seen at the commit."""
@@ -261,13 +272,8 @@ class StoreRecorder:
             self._names.add(name)
             return name
 
-    def _another_name(self, node: Named, shape: Shape) -> str:
-        """Return another name for a node whose name somebody else has taken meanwhile.
-
-        An array that the user brings is the one of that name, as it is if it was there before.
-        """
-        if isinstance(node, Node) and node.brought and node.shape == shape:
-            return node.name
+    def _another_name(self, node: Named) -> str:
+        """Return another name for a node whose name somebody else has taken meanwhile."""
         self._names.discard(node.name)
         wanted = node.wanted if isinstance(node, Node) else node.name
         return self.free_name(wanted if isinstance(wanted, str) else node.name)
@@ -280,8 +286,8 @@ class StoreRecorder:
 
     # steps
 
-    def record(self, step: Step) -> None:
-        """Keep a step until the next flush.
+    def record(self, step: Step, *, here: bool = True) -> None:
+        """Keep a step until the next flush; ``here`` is the program's line that it belongs to.
 
         An array of a group of calls that is not over yet comes from another thread than the
         group's, which does not know of it: the store would not find it.
@@ -295,6 +301,7 @@ class StoreRecorder:
             if len(self._steps) >= CaptureCost.current().waiting_steps:
                 self.flush()  # before the new one, which may still get a name
             self._steps.append(step)
+            self._lines.append(program_line() if here and step.place is None else None)
             self._new.extend(node for node in step.outputs if not node.stored)
             if self._each:
                 self.flush()
@@ -329,6 +336,7 @@ class StoreRecorder:
         leaks = self._left + (self.leaks.drain(self) if self.leaks.waits else [])
         if not new and not drafted and not leaks:
             return
+        lines = self._lines[:steps]
         later = self._new[nodes:], self._steps[steps:]
         known = set(new)
         now: list[DraftLeak] = []
@@ -337,14 +345,16 @@ class StoreRecorder:
             stored = leak.array in known or (isinstance(leak.array, Node) and leak.array.stored)
             (now if stored and leak.before <= nodes else left).append(leak)
         self._new, self._steps = later
+        self._lines = self._lines[steps:]
         self._left = [replace(leak, before=max(leak.before - nodes, 0)) for leak in left]
         self._aged = 0, 0
         try:
             names = {node.name for node in new}
-            drafts = [_draft(step) for step in drafted]
+            drafts = [_draft(*one) for one in zip(drafted, lines, strict=True)]
             self._commit.operations(drafts, new, self._another_name, now)
         except BaseException:
             self._new, self._steps = new + self._new, drafted + self._steps
+            self._lines = lines + self._lines
             self._left = leaks
             raise
         for node in new:
@@ -375,7 +385,7 @@ class StoreRecorder:
     def abandon(self) -> None:
         """Leave everything to the process that this one was forked from; results are plain here."""
         self._lock = threading.RLock()
-        self._new, self._steps, self._left = [], [], []
+        self._new, self._steps, self._left, self._lines = [], [], [], []
         self._values = {}
         self.late = None
         self.closed = True
@@ -421,16 +431,31 @@ class StoreRecorder:
                 self._values.pop(node, None)
 
     def _save_values(self) -> None:
-        for node in [node for node in self._values if node.stored]:
-            self._keeper.save(node.name, self._values.pop(node))
+        stored = {node: values for node, values in self._values.items() if node.stored}
+        if stored:
+            self._keeper.save(stored)
+            for node in stored:
+                del self._values[node]
+        for node in [node for node in self._files if node.stored]:
+            with self.catalog.transaction() as transaction:
+                transaction.keep(node.number, *self._files.pop(node))
+
+    def keep_file(self, node: Node, file: str, checksum: str) -> None:
+        """Say which file in the folder of values holds those of a node, stored or not."""
+        with self._lock:
+            self._files[node] = (file, checksum)
+            if node.stored:
+                self._save_values()
 
 
 RECORDERS: weakref.WeakSet[StoreRecorder] = weakref.WeakSet()
 """The recorders of this process."""
 
 
-def _draft(step: Step) -> Draft:
+def _draft(step: Step, line: Line | None) -> Draft:
     lineages = [lineage for row in step.lineages for lineage in row]
     influences = [lineage for row in step.influences for lineage in row]
     found = lineages, step.args, step.answer, None, influences
-    return Draft(step.op, step.inputs, step.outputs, *found)
+    place = step.place if line is None else code_place(line)
+    done = place, step.seconds, step.text
+    return Draft(step.op, step.inputs, step.outputs, *found, *done)

@@ -19,6 +19,7 @@ from dslog.capture.leaks import LeakLog, Policy, own_read
 from dslog.capture.numpy.array import TrackedArray, track
 from dslog.capture.numpy.memory import Tracked, TrackedScalar, held_values, home_of
 from dslog.capture.numpy.substitute import SUBSTITUTION
+from dslog.capture.place import program_place
 from dslog.capture.read_capture import read_capture
 from dslog.capture.recorder import StoreRecorder
 from dslog.capture.values import Keeper, KnownValues
@@ -29,6 +30,7 @@ from dslog.questions.dropped import Dropped, dropped
 from dslog.questions.first_nan import FirstNan, first_nan
 from dslog.questions.history import History, KeptValues
 from dslog.questions.reach import Impact, Why, impact, why
+from dslog.questions.report import CellReport, report
 from dslog.reuse.library import (
     Describe,
     depends_on_values,
@@ -39,10 +41,10 @@ from dslog.reuse.library import (
 )
 from dslog.reuse.predictor import Predictor
 from dslog.store.arguments import ArgumentError
-from dslog.store.catalog import SignatureInfo, find_array
+from dslog.store.catalog import SignatureInfo, find_array, find_run
 from dslog.store.engines import check_engine, is_frame
 from dslog.store.files import VALUES
-from dslog.store.lineage_store import LineageStore
+from dslog.store.lineage_store import LineageStore, end_own_run
 from dslog.store.maintenance import VerifyReport
 from dslog.types import Array, Shape
 
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
     from dslog.capture.spark.tracked_frame import TrackedFrame
 
 Durability = Literal["batch", "call"]
-RunLike = Union["Store", str, PathLike[str], slice]
+RunLike = Union["Store", str, PathLike[str], slice, int]
 """What ``diff`` compares."""
 
 
@@ -93,10 +95,11 @@ class Store(LineageStore):
             reuse=reuse,
             spark=spark,
             durable=self._durable,
+            place=program_place,
         )
-        self._keeper = Keeper(self._path / VALUES if self._path else None)
-        if self._catalog.was_unsealed:
-            self._keeper.seal_old()
+        self._keeper = Keeper(self._path / VALUES if self._path else None, self._catalog)
+        if self._catalog.was_old:
+            self._keeper.take_old()
         self._begin(LeakLog(leaks))
         _STORES.add(self)
 
@@ -105,6 +108,7 @@ class Store(LineageStore):
         commit = self._registrar.commit
         self.recorder = StoreRecorder(commit, self._keeper, leaks, each=self._durable)
         self._frames: Tracker | None = None
+        self.recorder.at_close(partial(end_own_run, self._catalog))
         self._use = self.recorder.use()
         self._rescue = weakref.finalize(self._use, self.recorder.close)
 
@@ -200,10 +204,8 @@ class Store(LineageStore):
         return self._keeper.load(name)
 
     def _values(self) -> KeptValues:
-        values = self._path / VALUES if self._path else None
         self.flush()
-        held = partial(held_values, self.recorder)
-        return KnownValues(held, self._keeper, values)
+        return KnownValues(partial(held_values, self.recorder), self._keeper)
 
     # asking like a person who debugs
 
@@ -214,6 +216,12 @@ class Store(LineageStore):
         """
         history = self._history(engine)
         return why(array, history.cells(array, cell), history)
+
+    def report(self, array: str, cell: object, *, engine: str = "auto") -> CellReport:
+        """Gather all that made cells; ``.save("why.html")`` writes it, or ``.json`` or ``.csv``."""
+        history = self._history(engine)
+        found = why(array, history.cells(array, cell), history)
+        return report(found, history, self._catalog.head())
 
     def impact(self, array: str, cells: object, *, engine: str = "auto") -> Impact:
         """Say what cells touched: the cells of every array made with them."""
@@ -239,10 +247,13 @@ class Store(LineageStore):
     def diff(self, run1: RunLike, run2: RunLike | None = None) -> Diff:
         """Say which operations and which lineage changed from one run to another.
 
-        A run is a store, the path of one, or a slice of this store's operations; without ``run2``,
-        it is this store.
+        A run is the number of one, a store, the path of one, or a slice of this store's operations;
+        without ``run2``, it is the newest run, or this store. ``first`` is the first difference
+        that explains the others.
         """
         with ExitStack() as opened:
+            if run2 is None and isinstance(run1, int):
+                run2 = find_run(None, self._catalog).number
             return diff(self._run(run1, opened), self._run(run2, opened))
 
     def teach(
@@ -271,14 +282,18 @@ class Store(LineageStore):
         """
         return import_signatures(self, path)
 
-    def verify(self) -> VerifyReport:
-        """Re-read everything and check it; problems are reported, not raised."""
-        found = super().verify()
+    def verify(self, public_key: str | PathLike[str] | None = None) -> VerifyReport:
+        """Re-read everything and check it; problems are reported, not raised.
+
+        With a public key (Ed25519, in a PEM file) also that all there is was sealed with it.
+        """
+        self.flush()
+        found = super().verify(public_key)
         try:
-            names = [array.name for array in self.arrays()]
-        except StoreError:  # which is among the problems
-            return found
-        return replace(found, problems=(*found.problems, *self._keeper.problems(names)))
+            problems = self._keeper.problems()
+        except StoreError as error:
+            problems = [str(error)]
+        return replace(found, problems=(*found.problems, *problems))
 
     def flush(self) -> None:
         """Commit what was captured so far; queries and ``close`` do that by themselves."""
@@ -299,10 +314,14 @@ class Store(LineageStore):
             run = opened.enter_context(Store(run, "r"))
         if isinstance(run, Store):
             return run._as_run()  # noqa: SLF001 (another store)
+        if isinstance(run, int):
+            info = find_run(run, self._catalog)
+            history, label = self._history(), f"run {run} ({info.name})"
+            return Run(label, history, history.calls_of(run), self._engines.load)
         if run is not None and not isinstance(run, slice):
             raise ArgumentError(
-                f"{run!r} is no run: give a store, the path of one, or a slice of operations, such "
-                f"as slice(0, 5)"
+                f"{run!r} is no run: give the number of one, a store, the path of one, or a slice "
+                f"of operations, such as slice(0, 5)"
             )
         return self._as_run(run)
 

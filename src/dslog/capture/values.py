@@ -1,9 +1,9 @@
 """Values of arrays and tables: those that are kept in the store, and those that a program holds.
 
-Kept are arrays as ``.npy`` files and tables as Parquet, by name, in the folder ``values`` of the
-store; never pickled, so arrays of Python objects are passed over. Behind an array's bytes is a
-checksum of them and of its name; one without is from an old store. A store in memory keeps them in
-memory. Held are tracked arrays that the program has not let go of, nor written to since.
+Kept are arrays as ``.npy`` files and tables as Parquet, in the folder ``values`` of the store;
+never pickled, so arrays of Python objects are passed over. The catalog says which file is whose. A
+store in memory keeps them in memory. Held are tracked arrays that the program has not let go of,
+nor written to since.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import quote, unquote
+from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import numpy as np
@@ -26,41 +27,52 @@ import pyarrow.parquet as pq
 from dslog.cells.cellset import CellSet
 from dslog.errors import CorruptError, NotFoundError, did_you_mean
 from dslog.lineage.part_files import opened
+from dslog.store.catalog import Catalog
 from dslog.store.files import flush
 from dslog.types import I64, Array
 
 
 class Keeper:
-    """Saves and loads values by the array's name."""
+    """Saves and loads values: each in a file of its own, whose checksum the catalog has."""
 
-    def __init__(self, directory: Path | None) -> None:
+    def __init__(self, directory: Path | None, catalog: Catalog) -> None:
         self._directory = directory
+        self._catalog = catalog
         self._memory: dict[str, Array] = {}
 
-    def save(self, name: str, values: Array) -> None:
-        """Keep the values of an array."""
-        if values.dtype.hasobject:
-            return
+    def save(self, nodes: Mapping[Any, Array]) -> None:
+        """Keep the values of nodes that are stored."""
+        kept = [
+            (node.number, *self._write(node.name, values))
+            for node, values in nodes.items()
+            if not values.dtype.hasobject
+        ]
+        if kept:
+            if self._directory is not None:
+                flush(self._directory)
+            with self._catalog.transaction() as transaction:
+                for one in kept:
+                    transaction.keep(*one)
+
+    def _write(self, name: str, values: Array) -> tuple[str, str]:
+        file = new_file(name, ".npy")
         if self._directory is None:
-            self._memory[name] = values
-            return
+            self._memory[file] = values
+            return file, ""
         self._directory.mkdir(exist_ok=True)
         sink = io.BytesIO()
         np.save(sink, values, allow_pickle=False)
-        sink.write(_MARK + _sum(sink.getbuffer(), name))
-        draft = self._directory / f"{uuid4().hex}.tmp"
-        with draft.open("xb") as file:
-            file.write(sink.getbuffer())
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(_path(self._directory, name))
-        flush(self._directory)
+        with (self._directory / file).open("xb") as out:
+            out.write(sink.getbuffer())
+            out.flush()
+            os.fsync(out.fileno())
+        return file, hashlib.sha256(sink.getbuffer()).hexdigest()
 
     def load(self, name: str) -> Array:
         """Return the values of an array, or raise if they were not kept."""
         found = self.find(name)
         if found is None:
-            hint = did_you_mean(name, self._names())
+            hint = did_you_mean(name, self._catalog.all_kept())
             raise NotFoundError(
                 f"no values of {name!r} are kept: track with keep_values=True to keep them.{hint}"
             )
@@ -68,18 +80,21 @@ class Keeper:
 
     def find(self, name: str) -> Array | None:
         """Return the values of an array, or None if they were not kept."""
-        if self._directory is None:
-            return self._memory.get(name)
-        path = _path(self._directory, name)
-        if not path.exists():
+        kept = self._catalog.kept(name)
+        if kept is None or not kept[0].endswith(".npy"):
             return None
+        return self._read(name, *kept)
+
+    def _read(self, name: str, file: str, checksum: str) -> Array:
+        if self._directory is None:
+            return self._memory[file]
+        path = self._directory / Path(file).name
         try:
-            with opened(path, path.lstat().st_size) as file:
-                content = file.read()
-            body, mark, found = content[:-_TAIL], content[-_TAIL:-_SUM], content[-_SUM:]
-            if (mark, found) != (_MARK, _sum(body, name)):
+            with opened(path, path.lstat().st_size) as source:
+                content = source.read()
+            if hashlib.sha256(content).hexdigest() != checksum:
                 raise CorruptError(f"the checksum of {path} differs")
-            values: Array = np.load(io.BytesIO(body), allow_pickle=False)
+            values: Array = np.load(io.BytesIO(content), allow_pickle=False)
         except (OSError, ValueError, EOFError, MemoryError) as error:
             raise CorruptError(
                 f"the kept values of {name!r} are damaged: {error}; restore them from a copy, or "
@@ -87,79 +102,107 @@ class Keeper:
             ) from error
         return values
 
-    def problems(self, names: Iterable[str]) -> list[str]:
-        """Read what is kept of these arrays and say what is wrong with it."""
+    def table(self, name: str) -> KeptTable | None:
+        """Return the values of a table, or None if they were not kept."""
+        kept = self._catalog.kept(name)
+        if self._directory is None or kept is None or kept[0].endswith(".npy"):
+            return None
+        return KeptTable(_parts(self._directory / Path(kept[0]).name))
+
+    def problems(self) -> list[str]:
+        """Read what is kept and say what is wrong with it."""
         found = []
-        for name in names:
+        for name, (file, checksum) in self._catalog.all_kept().items():
+            if not file.endswith(".npy"):
+                if self._directory and sum_of(self._directory / Path(file).name) != checksum:
+                    found.append(f"the kept values of {name!r} in {file} are damaged")
+                continue
             try:
-                self.find(name)
+                self._read(name, file, checksum)
             except CorruptError as error:
                 found.append(str(error))
         return found
 
-    def seal_old(self) -> None:
-        """Give what an old store kept, as it is now, the checksum that it lacks."""
-        for path in [] if self._directory is None else list(self._directory.glob("*.npy")):
-            content = path.read_bytes()
-            if content[-_TAIL:-_SUM] != _MARK:
-                path.unlink()
-                self.save(unquote(path.stem), np.load(io.BytesIO(content), allow_pickle=False))
+    def take_old(self) -> None:
+        """Write down the files of a store whose catalog did not know of them, as they are now."""
+        if self._directory is None or not self._directory.is_dir():
+            return
+        arrays = self._catalog.arrays()
+        with self._catalog.transaction() as transaction:
+            for array in arrays:
+                quoted = quote(array.name, safe="")
+                if len(quoted) > _LONGEST:
+                    digest = hashlib.sha256(array.name.encode()).hexdigest()
+                    quoted = f"{quoted[:100]}-{digest}"
+                for path in (self._directory / f"{quoted}{end}" for end in (".npy", ".parquet")):
+                    if path.exists():
+                        transaction.keep(array.number, path.name, _old_sum(path, array.name))
 
-    def _names(self) -> list[str]:
-        if self._directory is None:
-            return list(self._memory)
-        return [unquote(path.stem) for path in self._directory.glob("*.npy")]
+
+def new_file(name: str, end: str) -> str:
+    """Return a name that no file has, for values of an array."""
+    return f"{quote(name, safe='')[:100]}-{uuid4().hex[:16]}{end}"
 
 
-_MARK, _SUM = b"\ndslog values 1\n", 16
+def sum_of(path: Path) -> str:
+    """Return the checksum of a file, or of a folder of Parquet files."""
+    if path.is_file():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    whole = hashlib.sha256()
+    for part in _parts(path):
+        with part.open("rb") as file:
+            own = hashlib.file_digest(file, "sha256").digest()
+        whole.update(hashlib.sha256(part.name.encode()).digest() + own)
+    return whole.hexdigest()
+
+
+def _parts(path: Path) -> list[Path]:
+    return sorted(path.glob("*.parquet"))
+
+
+def _old_sum(path: Path, name: str) -> str:
+    """The checksum of an old file; nothing where it does not have the one it was written with."""
+    if path.suffix == ".npy":
+        content = path.read_bytes()
+        body, mark, found = content[:-_TAIL], content[-_TAIL:-_SUM], content[-_SUM:]
+        own = hashlib.sha256(hashlib.sha256(body).digest() + name.encode()).digest()[:_SUM]
+        if mark == _MARK and found != own:
+            return ""
+    return sum_of(path)
+
+
+_MARK, _SUM = b"\ndslog values 1\n", 16  # what format 4 had behind an array
 _TAIL = len(_MARK) + _SUM
-
-
-def _sum(content: bytes | memoryview, name: str) -> bytes:
-    """The checksum of an array's file: values under another array's name don't pass."""
-    return hashlib.sha256(hashlib.sha256(content).digest() + name.encode()).digest()[:_SUM]
-
-
-def _path(directory: Path, name: str) -> Path:
-    """Where an array's values are: a name too long for a file's is cut, and told by its hash."""
-    quoted = quote(name, safe="")
-    if len(quoted) > _LONGEST:
-        quoted = f"{quoted[:100]}-{hashlib.sha256(name.encode()).hexdigest()}"
-    return directory / f"{quoted}.npy"
-
-
 _LONGEST = 200
 
 
 class KnownValues:
     """Values by the array's name; see :class:`dslog.questions.history.KeptValues`."""
 
-    def __init__(
-        self, held: Callable[[], dict[str, Array]], keeper: Keeper, directory: Path | None
-    ) -> None:
+    def __init__(self, held: Callable[[], dict[str, Array]], keeper: Keeper) -> None:
         self._find_held = held
         self._keeper = keeper
-        self._directory = directory
 
     def at(self, array: str, cells: I64) -> Sequence[object] | None:
         """Return the values of cells (n, ndim), or None when they are not known."""
-        table = self._table(array)
+        table = self._keeper.table(array)
         if table is not None:
             return table.at(cells)
-        values = self._array(array)
+        values = self.array(array)
         if values is None:
             return None
         return list(values[tuple(cells.T)]) if values.ndim else [values[()]] * len(cells)
 
     def missing(self, array: str) -> CellSet | None:
         """Return the cells that are NaN or null, or None when values are not known."""
-        table = self._table(array)
+        table = self._keeper.table(array)
         if table is not None:
             return table.missing()
-        values = self._array(array)
+        values = self.array(array)
         return None if values is None else CellSet.from_mask(_is_missing(values))
 
-    def _array(self, name: str) -> Array | None:
+    def array(self, name: str) -> Array | None:
+        """Return the values of an array that is no table, or None when they are not known."""
         held = self._held.get(name)
         return self._keeper.find(name) if held is None else held
 
@@ -167,12 +210,6 @@ class KnownValues:
     def _held(self) -> dict[str, Array]:
         """Arrays that the program holds, as they are now."""
         return self._find_held()
-
-    def _table(self, name: str) -> KeptTable | None:
-        if self._directory is None:
-            return None
-        files = sorted((self._directory / f"{quote(name, safe='')}.parquet").glob("*.parquet"))
-        return KeptTable(files) if files else None
 
 
 class KeptTable:

@@ -23,6 +23,8 @@ from dslog.questions.history import History, StoredCall
 from dslog.questions.questions_cost import QuestionsCost
 from dslog.questions.reach import Outcome, cells_text
 from dslog.store.arguments import value_text
+from dslog.store.catalog import ArrayInfo
+from dslog.store.source_identity import SourceIdentity
 from dslog.types import I64, Shape
 
 
@@ -48,6 +50,29 @@ class ShapeChange:
 
     def __str__(self) -> str:
         return f"shape of {self.array}: {shape_text(self.before)} -> {shape_text(self.after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingChange:
+    """A source, by its name in the second run, that was read of something else."""
+
+    array: str
+    before: SourceIdentity
+    after: SourceIdentity
+
+    def __str__(self) -> str:
+        return f"source {self.array}: {self.before} -> {self.after}"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """Kept values of an array, by its name in the second run, that are not the same."""
+
+    array: str
+    cells: CellSet
+
+    def __str__(self) -> str:
+        return f"values of {self.array}: {counted(self.cells.count, 'cell')} changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +121,15 @@ class Changed(Outcome):
     inputs: tuple[tuple[str, str], ...]
     shapes: tuple[ShapeChange, ...]
     lineage: tuple[LineageChange, ...]
+    values: tuple[ValueChange, ...] = ()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the call itself is another one, not only what went into it."""
+        return bool(self.arguments or self.inputs) or self.before.name != self.after.name
 
     def __bool__(self) -> bool:
-        changes = self.arguments or self.inputs or self.shapes or self.lineage
-        return bool(changes) or self.before.name != self.after.name
+        return self.is_own or bool(self.shapes or self.lineage or self.values)
 
     def __str__(self) -> str:
         lines = [f"{', '.join(self.after.outputs)} = {self.after}"]
@@ -107,7 +137,7 @@ class Changed(Outcome):
             lines.append(f"    operation: {self.before.name} -> {self.after.name}")
         lines += [f"    {change}" for change in self.arguments]
         lines += [f"    input: {before} -> {after}" for before, after in self.inputs]
-        lines += [f"    {change}" for change in (*self.shapes, *self.lineage)]
+        lines += [f"    {change}" for change in (*self.shapes, *self.lineage, *self.values)]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, object]:
@@ -130,6 +160,7 @@ class Changed(Outcome):
                 }
                 for one in self.lineage
             ],
+            "values": {one.array: one.cells.boxes.tolist() for one in self.values},
         }
 
 
@@ -139,6 +170,8 @@ class Diff(Outcome, Labelled):
 
     ``same`` counts the calls that are the same. It is true when there is any difference. ``labels``
     are those of all lineage that was compared; that labels alone changed to predicted is none.
+    ``first`` is the first difference that no other one explains: a source that was read of
+    something else, or the first call that is not the same by itself.
     """
 
     before: str
@@ -149,9 +182,12 @@ class Diff(Outcome, Labelled):
     sources: tuple[ShapeChange, ...]
     same: int
     labels: Labels
+    readings: tuple[ReadingChange, ...] = ()
+    first: str | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.removed or self.added or self.changed or self.sources)
+        calls = self.removed or self.added or self.changed
+        return bool(calls or self.sources or self.readings)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain dicts, lists, strings and numbers, ready for JSON."""
@@ -162,6 +198,8 @@ class Diff(Outcome, Labelled):
             "added": [call_dict(call) for call in self.added],
             "changed": [change.to_dict() for change in self.changed],
             "sources": {one.array: [list(one.before), list(one.after)] for one in self.sources},
+            "readings": {one.array: [one.before.about, one.after.about] for one in self.readings},
+            "first": self.first,
             "same": self.same,
             **self.labels.to_dict(),
         }
@@ -175,7 +213,9 @@ class Diff(Outcome, Labelled):
             f"{len(self.changed)} changed, {len(self.removed)} removed, {len(self.added)} added"
         )
         lines = [f"{self.before} -> {self.after}: {same} the same, {counts}"]
-        lines += [f"  ~ {source}" for source in self.sources]
+        if self.first and len(lines) + len(self.changed) + len(self.readings) > 2:
+            lines.append(f"  first: {self.first}")
+        lines += [f"  ~ {source}" for source in (*self.readings, *self.sources)]
         lines += [f"  ~ {change}" for change in self.changed]
         lines += [f"  - {', '.join(call.outputs)} = {call}" for call in self.removed]
         lines += [f"  + {', '.join(call.outputs)} = {call}" for call in self.added]
@@ -203,9 +243,28 @@ class Run:
     load: Callable[[Edge], Lineage]
 
     @cached_property
+    def arrays(self) -> dict[str, ArrayInfo]:
+        """The arrays of its calls, by what calls name them."""
+        return self.history.catalog.found(list(self.names))
+
+    @cached_property
     def shapes(self) -> dict[str, Shape]:
-        """The shape of every array."""
-        return {array.name: array.shape for array in self.history.catalog.arrays()}
+        """The shape of every array of its calls."""
+        return {name: array.shape for name, array in self.arrays.items()}
+
+    def base(self, name: str) -> str:
+        """Return the name of an array without its run."""
+        return self.arrays[name].base
+
+    @cached_property
+    def bases(self) -> frozenset[str]:
+        """The names of its arrays, without runs."""
+        return frozenset(array.base for array in self.arrays.values())
+
+    def bare(self, call: StoredCall) -> StoredCall:
+        """A call with the names of its arrays as the program has them."""
+        names = [tuple(map(self.base, some)) for some in (call.inputs, call.outputs)]
+        return replace(call, inputs=names[0], outputs=names[1])
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -230,7 +289,7 @@ def diff(before: Run, after: Run) -> Diff:
     """Compare two runs."""
     partners: dict[str, str] = {}
     changed, same, labels = [], 0, PLAIN
-    pairs = list(_paired(before.calls, after.calls))
+    pairs = list(_paired(_Side.of(before), _Side.of(after)))
     for old, new in pairs:
         if old is None or new is None:
             continue
@@ -240,6 +299,7 @@ def diff(before: Run, after: Run) -> Diff:
         same += not change
         if change:
             changed.append(change)
+    readings = tuple(_readings(before, after, partners))
     return Diff(
         before.label,
         after.label,
@@ -249,7 +309,25 @@ def diff(before: Run, after: Run) -> Diff:
         tuple(_source_shapes(before, after, partners)),
         same,
         labels,
+        readings,
+        _first(pairs, changed, readings),
     )
+
+
+def _first(
+    pairs: "Sequence[_Pair]", changed: Sequence[Changed], readings: Sequence[ReadingChange]
+) -> str | None:
+    """The first difference that no other explains."""
+    if readings:
+        return str(readings[0])
+    own = {id(change.after): change for change in changed if change.is_own}
+    for old, new in pairs:
+        if old is None or new is None:
+            call, word = (new, "added") if new is not None else (old, "removed")
+            return f"{', '.join(call.outputs)} = {call} {word}" if call is not None else None
+        if id(new) in own:
+            return " ".join(str(own[id(new)]).split())
+    return " ".join(str(changed[0]).split()) if changed else None
 
 
 _KEYS: tuple[Callable[[StoredCall], Hashable], ...] = (
@@ -259,22 +337,38 @@ _KEYS: tuple[Callable[[StoredCall], Hashable], ...] = (
 )
 
 
+_Pair = tuple[StoredCall | None, StoredCall | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A call of one run, and as the program has it."""
+
+    call: StoredCall
+    bare: StoredCall
+
+    @staticmethod
+    def of(run: Run) -> "list[_Side]":
+        return [_Side(call, run.bare(call)) for call in run.calls]
+
+
 def _paired(
-    old: Sequence[StoredCall],
-    new: Sequence[StoredCall],
+    old: Sequence[_Side],
+    new: Sequence[_Side],
     keys: Sequence[Callable[[StoredCall], Hashable]] = _KEYS,
-) -> Iterator[tuple[StoredCall | None, StoredCall | None]]:
+) -> Iterator[_Pair]:
     """Pair calls in order, by the first key where it can be; one without partner is with None."""
     if not keys or not old or not new:
-        yield from ((call, None) for call in old)
-        yield from ((None, call) for call in new)
+        yield from ((side.call, None) for side in old)
+        yield from ((None, side.call) for side in new)
         return
-    left, right = ([keys[0](call) for call in calls] for calls in (old, new))
+    left, right = ([keys[0](side.bare) for side in sides] for sides in (old, new))
     at_old = at_new = 0
     for block in SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks():
         yield from _paired(old[at_old : block.a], new[at_new : block.b], keys[1:])
         at_old, at_new = block.a + block.size, block.b + block.size
-        yield from zip(old[block.a : at_old], new[block.b : at_new], strict=True)
+        for one, other in zip(old[block.a : at_old], new[block.b : at_new], strict=True):
+            yield one.call, other.call
 
 
 def _compare(
@@ -283,9 +377,10 @@ def _compare(
     inputs = []
     for was, now in zip(old.inputs, new.inputs, strict=True):
         both_given = was in before.sources and now in after.sources
-        if both_given and was not in partners and was not in after.names:
+        alike = before.base(was) == after.base(now)
+        if both_given and was not in partners and (alike or before.base(was) not in after.bases):
             partners[was] = now
-        if partners.get(was, was) != now:
+        if partners.get(was, now if alike else was) != now:
             inputs.append((was, now))
     shapes = tuple(
         ShapeChange(name, before.shapes[was], after.shapes[name])
@@ -294,7 +389,28 @@ def _compare(
     )
     arguments = tuple(_arguments(old, new))
     lineages = tuple(_lineages(old, new, before, after))
-    return Changed(old, new, arguments, tuple(inputs), shapes, lineages)
+    values = tuple(_values(old, new, before, after))
+    return Changed(old, new, arguments, tuple(inputs), shapes, lineages, values)
+
+
+def _values(old: StoredCall, new: StoredCall, before: Run, after: Run) -> Iterator[ValueChange]:
+    for was, now in zip(old.outputs, new.outputs, strict=True):
+        left, right = before.history.kept.array(was), after.history.kept.array(now)
+        if left is None or right is None or left.shape != right.shape:
+            continue
+        differ = np.asarray((left != right) & ((left == left) | (right == right)))  # noqa: PLR0124
+        if differ.any():
+            yield ValueChange(now, CellSet.from_mask(differ))
+
+
+def _readings(before: Run, after: Run, partners: Mapping[str, str]) -> Iterator[ReadingChange]:
+    for was in dict.fromkeys(before.sources):
+        now = partners.get(was)
+        if now is None:
+            continue
+        read = before.history.origins(was), after.history.origins(now)
+        if all(read) and len({one[-1].source.identity for one in read}) > 1:
+            yield ReadingChange(now, read[0][-1].source, read[1][-1].source)
 
 
 def _arguments(old: StoredCall, new: StoredCall) -> Iterator[ArgumentChange]:
@@ -302,6 +418,9 @@ def _arguments(old: StoredCall, new: StoredCall) -> Iterator[ArgumentChange]:
         was, now = old.args.get(name), new.args.get(name)
         if was != now or (name in old.args) != (name in new.args):
             yield ArgumentChange(name, was, now)
+    texts = [None if one.operation is None else one.operation.text for one in (old, new)]
+    if texts[0] != texts[1]:
+        yield ArgumentChange("expression", *texts)
 
 
 def _lineages(old: StoredCall, new: StoredCall, before: Run, after: Run) -> Iterator[LineageChange]:
@@ -349,6 +468,6 @@ def _only(a: I64, b: I64) -> tuple[I64, I64]:
 def _source_shapes(before: Run, after: Run, partners: dict[str, str]) -> Iterator[ShapeChange]:
     for name in dict.fromkeys(before.sources):
         partner = partners.get(name, name)
-        shape = after.shapes.get(partner)
+        shape = after.shapes.get(partner)  # of what the second run calls so
         if shape is not None and shape != before.shapes[name]:
             yield ShapeChange(partner, before.shapes[name], shape)

@@ -83,7 +83,7 @@ def dropped(array: str, cells: CellSet, history: History) -> Dropped:
     reached = {name: found for name, found in everywhere.items() if found}
     endings = [
         Ending(call.operation, str(call), Touched.of(name, reached[name], history), outputs)
-        for call in history.calls
+        for call in history.takers(list(reached))
         for name in dict.fromkeys(call.inputs)
         if name in reached and (outputs := _outputs_without(call, name, reached, history.load))
     ]

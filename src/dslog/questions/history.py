@@ -6,7 +6,7 @@ Values of arrays, which the store itself does not keep, are known where somebody
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from dslog.query.graph import Walk, plan_reach
 from dslog.query.plan import Direction, Edge
 from dslog.store.arguments import call_text
 from dslog.store.catalog import Catalog, LineageInfo, Operation, find_array
+from dslog.store.source_identity import Reading
 from dslog.types import Shape
 
 _GIVEN = "lineage"
@@ -56,6 +57,9 @@ class KeptValues(Protocol):
 
     def missing(self, array: str) -> CellSet | None:
         """Return the cells that are NaN or null, or None when values are not kept."""
+
+    def array(self, name: str) -> npt.NDArray[Any] | None:
+        """Return the values of an array that is no table, or None when they are not kept."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,18 @@ class History:
             self._look_up([name for members in walk.components for name in members])
         return walk
 
+    def calls_of(self, run: int) -> tuple[StoredCall, ...]:
+        """Return the calls of a run."""
+        return _calls(*self.catalog.operations_of(run))
+
+    def takers(self, arrays: Sequence[str]) -> tuple[StoredCall, ...]:
+        """Return the calls that took any of some arrays, with their lineage from these."""
+        return _calls(*self.catalog.used_by(arrays))
+
+    def origins(self, array: str) -> list[Reading]:
+        """Return what a source was read of, each time."""
+        return self.catalog.readings(name=array)
+
     def _look_up(self, names: Sequence[str]) -> None:
         """Remember the calls that gave arrays, of which nothing is known yet."""
         wanted = [name for name in names if name not in self._given]
@@ -131,13 +147,10 @@ class History:
         self._look_up([array])
         return tuple(call for call in self._given[array] if call.inputs)
 
-    @cached_property
-    def _places(self) -> Mapping[str, int]:
-        return {name: at for at, call in enumerate(self.calls) for name in call.outputs}
-
     def place(self, array: str) -> int:
         """How late an array was made; sources come before everything."""
-        return self._places[array] if self.makers(array) else -1
+        made = [-1 if call.operation is None else call.operation.id for call in self.makers(array)]
+        return max(made, default=-1)
 
     def columns_of(self, array: str, shape: Shape) -> tuple[str, ...]:
         """The names of an array's columns; none if it is no table."""

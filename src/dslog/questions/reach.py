@@ -42,6 +42,7 @@ class Touched:
 
     ``made_by`` are the operations that made the array, none for a source; ``values`` are the values
     of the cells in C order, or of some when they are many, or None where they are not kept.
+    ``origin`` is the file that a source was read of, where it is known.
     """
 
     array: str
@@ -49,6 +50,7 @@ class Touched:
     made_by: tuple[str, ...] = ()
     values: tuple[object, ...] | None = field(default=None, compare=False)
     columns: tuple[str, ...] = ()
+    origin: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"{self.array}[{cells_text(self.cells, self.columns)}]"
@@ -61,7 +63,9 @@ class Touched:
         values = history.kept.at(array, first_cells(cells, most)) if cells else None
         columns = history.columns_of(array, cells.shape)
         kept = None if values is None else tuple(values)
-        return cls(array, cells, tuple(map(str, makers)), kept, columns)
+        read = [] if makers else history.origins(array)
+        origin = str(read[-1]) if read and read[-1].source.path else ""
+        return cls(array, cells, tuple(map(str, makers)), kept, columns, origin)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain dicts, lists, strings and numbers, ready for JSON."""
@@ -72,6 +76,7 @@ class Touched:
             **self.cells.labels.to_dict(),
             "made_by": list(self.made_by),
             "values": _json(self.values),
+            **({"origin": self.origin} if self.origin else {}),
         }
 
 
@@ -145,7 +150,7 @@ def table_text(arrays: Sequence[Touched], labels: Labels) -> list[str]:
             f"  {touched.array}",
             " ".join([cells_text(touched.cells, touched.columns), *touched.cells.labels.notes]),
             values_text(touched.values),
-            cut_text("; ".join(touched.made_by) or "given"),
+            cut_text("; ".join(touched.made_by) or touched.origin or "given"),
         )
         for touched in arrays
     ]

@@ -213,8 +213,7 @@ def _condition(one: Filter) -> Condition | None:
 
 def _shapes(store: LineageStore, out: str, in_: str) -> tuple[Shape, Shape]:
     store.stored(out, in_)  # an unknown name is an error that says what is known
-    shapes = {array.name: array.shape for array in store.arrays()}
-    return shapes[out], shapes[in_]
+    return store.find(out).shape, store.find(in_).shape
 
 
 def _read_only(capture: object, pair: Pair, files: Files, engine: str) -> Lineage:  # noqa: ARG001

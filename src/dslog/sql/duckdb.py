@@ -46,8 +46,7 @@ def duckdb_view(
         raise DslogError(f"kind {kind!r} is none of 'pairs', 'rows'")
     view = name or f"{out}_{in_}"
     stored = store.stored(out, in_)
-    shapes = {array.name: array.shape for array in store.arrays()}
-    sides = shapes[out], shapes[in_]
+    sides = store.find(out).shape, store.find(in_).shape
     sources = [
         source
         for number, one in enumerate(stored)

@@ -6,10 +6,11 @@ which speak of names and records, never of SQL.
 """
 
 import json
+import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from math import prod
 from typing import Protocol
@@ -17,15 +18,48 @@ from typing import Protocol
 from dslog.cells.cellset import Labels, Leak
 from dslog.errors import NotFoundError, did_you_mean
 from dslog.query.plan import Edge
+from dslog.store.arguments import ArgumentError, check_name
+from dslog.store.run import RunInfo
+from dslog.store.source_identity import Reading, SourceIdentity
 from dslog.types import MOST_CELLS, Shape
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayInfo:
-    """An array the store knows: its name and shape, never its values."""
+    """An array the store knows: its name and shape, never its values.
+
+    ``number`` is its own for ever, ``run`` the run that made it, ``base`` its name without a run.
+    """
 
     name: str
     shape: Shape
+    number: int = field(default=0, compare=False, repr=False)
+    run: int = field(default=0, compare=False, repr=False)
+    base: str = field(default="", compare=False, repr=False)
+
+
+class Numbered(Protocol):
+    """An array that is known by its number once it is stored, and by its name before."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def number(self) -> int:
+        """Its number, 0 before it has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodePlace:
+    """A line of a program."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} in {self.function}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +78,8 @@ class Operation:
     place of a capture (``"base_sig"``, ``"dim_sig"``, ``"gen_sig"``), or is None; ``predicted`` is
     True when it answered and was not compared with a capture in full: ``compared`` is then the
     number of output cells that were compared, 0 without a capture, None where an old store did not
-    count them. ``exact`` is False when some lineage of the call is a superset.
+    count them. ``exact`` is False when some lineage of the call is a superset. ``run`` did it, at
+    ``place``, in so many ``seconds``, where that is known; ``text`` is what people wrote.
     """
 
     id: int
@@ -57,6 +92,10 @@ class Operation:
     created: datetime
     predicted: bool = False
     compared: int | None = None
+    run: int = 0
+    place: CodePlace | None = None
+    seconds: float | None = None
+    text: str | None = None
 
     @property
     def labels(self) -> Labels:
@@ -182,20 +221,67 @@ class Transaction(Protocol):
     """Changes that become visible together, when the ``with`` block ends without an error."""
 
     def add_array(self, name: str, shape: Shape) -> int:
-        """Add an array whose name is free and return its number: later ones have higher ones."""
+        """Add a version of an array to the run and return its number: later ones are higher."""
 
-    def add_operation(self, operation: Operation) -> int:
+    def begin_run(self, run: RunInfo) -> int:
+        """Add a run and return its number."""
+
+    def put_run(self, run: RunInfo) -> None:
+        """Write a run down as it is now."""
+
+    def current_run(self) -> int:
+        """Return the run that is written to."""
+
+    def turn_to(self, number: int) -> None:
+        """Say that a name means this array of its from now on: it was read again."""
+
+    def add_source(self, number: int, source: SourceIdentity) -> None:
+        """Say what was read as an array."""
+
+    def same_source(self, name: str, shape: Shape, source: SourceIdentity) -> int | None:
+        """Return the array of this name and shape that was read of the same source."""
+
+    def is_made(self, number: int) -> bool:
+        """Whether an array has lineage."""
+
+    def is_read(self, number: int) -> bool:
+        """Whether it is known what was read as an array."""
+
+    def expect(self, names: Sequence[str]) -> None:
+        """Look up at once which names the run has."""
+
+    def is_taken(self, name: str) -> bool:
+        """Whether the run has an array of this name."""
+
+    def name_of(self, number: int) -> str:
+        """Return the name of an array, without its run."""
+
+    def keep(self, number: int, file: str, checksum: str) -> None:
+        """Say which file holds the values of an array."""
+
+    def add_operation(
+        self,
+        operation: Operation,
+        inputs: Sequence[Numbered | str] | None = None,
+        outputs: Sequence[Numbered | str] | None = None,
+    ) -> int:
         """Add an operation on known arrays and return its number; its ``id`` is ignored."""
 
     def add_body(self, body: Body) -> int:
         """Add a lineage's content, whose files are on disk already, and return its number."""
 
     def add_lineage(
-        self, out: str, in_: str, op: int | None, body: int, *, influence: bool = False
+        self,
+        out: Numbered | str,
+        in_: Numbered | str,
+        op: int | None,
+        body: int,
+        *,
+        influence: bool = False,
     ) -> None:
         """Say that ``body`` is lineage from ``out`` to ``in_``."""
 
-    def add_leak(self, leak: Leak, mark: int) -> None:
+    def add_leak(self, leak: Leak, mark: int, number: int = 0) -> None:
         """Add a place where values of a known array left, or count it again.
 
         ``mark`` is the highest number of an array that there was when it happened: only arrays
@@ -212,8 +298,59 @@ class Transaction(Protocol):
 class Catalog(Protocol):
     """Reads, and the way to a transaction. Safe to use from several threads and processes.
 
-    It is the operation graph too: see :class:`dslog.query.plan.Edges`.
+    It is the operation graph too: see :class:`dslog.query.plan.Edges`. A name means the array that
+    this process's run made or took under it, else that of the newest run that is done; ``name@41``
+    is run 41's, and ``name@41.2`` the second version there. An array is called by the shortest of
+    these that means it.
     """
+
+    def begin_run(self, name: str, params: Mapping[str, object]) -> RunInfo:
+        """Begin a run that all that is written belongs to until it ends."""
+
+    def end_run(self, error: BaseException | None = None) -> RunInfo | None:
+        """End the run that was begun."""
+
+    def end_process(self, error: BaseException | str | None = None) -> None:
+        """Say that this process's own run is over, unless it goes on."""
+
+    def texts(self, numbers: Iterable[int]) -> dict[int, str]:
+        """Return what arrays with these numbers are called."""
+
+    def is_name(self, text: str) -> bool:
+        """Whether an array has this text for a name as it is, whatever it looks like."""
+
+    def is_own(self, name: str) -> bool:
+        """Whether the run of this process has an array of this name."""
+
+    def found(self, names: Sequence[str]) -> dict[str, ArrayInfo]:
+        """Return those arrays that there are, by the text that names each."""
+
+    def run(self, number: int) -> RunInfo | None:
+        """Return a run, or None."""
+
+    def runs(self) -> list[RunInfo]:
+        """Return all runs, in order."""
+
+    def last_runs(self, most: int) -> list[RunInfo]:
+        """Return the newest runs, in order."""
+
+    def counts_of(self, runs: Sequence[int]) -> Mapping[int, int]:
+        """Return how many operations runs have."""
+
+    def operations_of(self, run: int) -> tuple[list[Operation], list[LineageInfo]]:
+        """Return the operations of a run, and the lineage of its arrays without one."""
+
+    def used_by(self, names: Sequence[str]) -> tuple[list[Operation], list[LineageInfo]]:
+        """Return the operations that took any of these arrays, and all lineage from them."""
+
+    def readings(self, name: str | None = None, run: int | None = None) -> list[Reading]:
+        """Return when sources were read, those of an array or of a run, in order."""
+
+    def kept(self, name: str) -> tuple[str, str] | None:
+        """Return the file that holds an array's values, and its checksum."""
+
+    def all_kept(self) -> Mapping[str, tuple[str, str]]:
+        """Return the files that hold values, and their checksums, by array."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Begin to write; waits for other writers. Reads inside it see its own changes."""
@@ -329,19 +466,61 @@ class Catalog(Protocol):
     def problems(self) -> list[str]:
         """Check the database itself and return what is wrong with it."""
 
+    def chain_problems(self) -> list[str]:
+        """Compare the chain of commits with all rows."""
+
     def close(self) -> None:
         """Let go of the database."""
 
 
 def find_array(name: object, catalog: Catalog) -> ArrayInfo:
     """Return a known array; an unknown one is an error with the nearest name."""
-    shape = catalog.shape(name) if isinstance(name, str) else None
-    if not isinstance(name, str) or shape is None:
+    info = catalog.found([name]).get(name) if isinstance(name, str) else None
+    if not isinstance(name, str) or info is None:
         known = [array.name for array in catalog.arrays()]
         hint = did_you_mean(name, known) if isinstance(name, str) else ""
         way_out = hint or f" Define it first: store.array({name!r}, shape)."
+        parts = split_name(name) if isinstance(name, str) else None
+        if parts is not None:
+            base, run, _ = parts
+            there = catalog.run(run) is not None
+            way_out = f" Run {run} has no {base!r}." if there else f" There is no run {run}."
+            way_out += hint
         raise NotFoundError(f"there is no array {name!r} in the store.{way_out}")
-    return ArrayInfo(name, shape)
+    return info
+
+
+def check_new_name(name: object, catalog: Catalog) -> str:
+    """Return a name that an array may get: one that looks like a run's is none."""
+    wanted = check_name(name, "array")
+    if split_name(wanted) is not None and not catalog.is_name(wanted):
+        raise ArgumentError(f"{wanted!r} means an array of a run: take a name without '@'")
+    return wanted
+
+
+def find_run(number: int | None, catalog: Catalog) -> RunInfo:
+    """Return a run, the newest one if none is named; an unknown one is an error."""
+    last = catalog.last_runs(1)
+    found = (last[0] if last else None) if number is None else catalog.run(number)
+    if found is None:
+        known = f"the newest is {last[0].number}" if last else "there is none"
+        raise NotFoundError(f"there is no run {number} in the store: {known}")
+    return found
+
+
+_VERSION = re.compile(r"(.+)@(\d{1,15})(?:\.(\d{1,15}))?", re.DOTALL)
+
+
+def split_name(text: str) -> tuple[str, int, int | None] | None:
+    """Take a name with a run, and maybe a version of that run's, apart.
+
+    >>> split_name("total@41"), split_name("total@41.2"), split_name("me@home")
+    (('total', 41, None), ('total', 41, 2), None)
+    """
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return None
+    return match[1], int(match[2]), None if match[3] is None else int(match[3])
 
 
 def parse_shape(text: str) -> Shape:

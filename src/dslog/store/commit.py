@@ -6,7 +6,7 @@ it was, and the files that were written go again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,9 +18,18 @@ from dslog.cells.cellset import Leak
 from dslog.errors import CaptureError, StoreError
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
-from dslog.store.catalog import ArrayInfo, Body, Catalog, Operation, Pair, Transaction
+from dslog.store.catalog import (
+    ArrayInfo,
+    Body,
+    Catalog,
+    CodePlace,
+    Operation,
+    Pair,
+    Transaction,
+)
 from dslog.store.files import Files, Stored, read_body, write_body
 from dslog.store.hooks import Answer, Observation, ReadCapture, Request, Reuse
+from dslog.store.source_identity import SourceIdentity
 from dslog.types import Shape
 
 Learn = Callable[[tuple[int | None, ...], Transaction], None]
@@ -28,9 +37,17 @@ Learn = Callable[[tuple[int | None, ...], Transaction], None]
 
 
 class Named(Protocol):
-    """An array that an operation names; a new one may have to give way to another of its name."""
+    """An array that an operation names; ``number`` is 0 until it is stored.
+
+    A new one whose name the user did not choose (``given``) gives way to another of that name. One
+    that the user ``brought`` may be there already; ``source`` says what it was read of.
+    """
 
     name: str
+    number: int
+    given: bool
+    brought: bool
+    source: SourceIdentity | None
 
     @property
     def shape(self) -> Shape:
@@ -56,6 +73,9 @@ class Draft:
     answer: Answer | None = None
     learn: Learn | None = None
     influences: Sequence[Stored | None] = ()
+    place: CodePlace | None = None
+    seconds: float | None = None
+    text: str | None = None
 
     @property
     def of_pairs(self) -> Iterator[tuple[tuple[Array, Array], Stored | None]]:
@@ -106,10 +126,11 @@ class Commit:
         with ExitStack() as cleanup:
             body = self._stage(pair.out, pair.in_, lineage, cleanup, {})
             with self.catalog.transaction() as transaction:
-                stored = self.catalog.lineages(pair.out.name, pair.in_.name)
+                out = _own_output(pair.out, transaction)
+                stored = self.catalog.lineages(out.name, pair.in_.name) if out is pair.out else []
                 number = self._add_body(body, transaction)
                 if not any(info.op is None and info.body == number for info in stored):
-                    transaction.add_lineage(pair.out.name, pair.in_.name, None, number)
+                    transaction.add_lineage(out, pair.in_, None, number)
         self._settle([body], [number])
         return number
 
@@ -117,14 +138,14 @@ class Commit:
         self,
         drafts: Sequence[Draft],
         new: Sequence[Named] = (),
-        fresh: Callable[[Named, Shape], str] | None = None,
+        fresh: Callable[[Named], str] | None = None,
         leaks: Sequence[DraftLeak] = (),
     ) -> Operation | None:
         """Define new arrays, store operations on them and leaks of them; return the last operation.
 
-        When somebody else took the name of a new array meanwhile, for one of some shape, ``fresh``
-        gives it another name, inside the transaction, where names can't be taken any more; or the
-        same, to go on with the array that is there.
+        When somebody else took the name of a new array meanwhile in the same run, and the user did
+        not choose it, ``fresh`` gives it another one, inside the transaction, where names can't be
+        taken any more.
         """
         self.catalog.require_writable()
         last: list[Any] = []
@@ -140,29 +161,43 @@ class Commit:
             ]
             now = _milliseconds(datetime.now(UTC))
             added: dict[int, int] = {}
+            cleanup.enter_context(_unnumbered_on_error(new))
             with self.catalog.transaction() as transaction:
                 marks = [self.catalog.last_number() if leaks else 0]
-                taken = self.catalog.shapes([array.name for array in new]) if fresh else {}
+                if new:
+                    transaction.expect([array.name for array in new])
                 for array in new:
-                    there = array.name in taken and self._is_there(array, fresh)
-                    number = 0 if there else transaction.add_array(array.name, array.shape)
-                    marks.append(max(marks[-1], number))
+                    array.number = self._add_array(array, transaction, fresh)
+                    marks.append(max(marks[-1], array.number))
                 for leak in leaks:
-                    transaction.add_leak(leak.leak, marks[leak.before])
+                    transaction.add_leak(leak.leak, marks[leak.before], leak.array.number)
                 for draft, bodies in zip(drafts, staged, strict=True):
                     *last, numbers = self._add(draft, bodies, transaction, added, now)
                     settled += zip(bodies, numbers, strict=True)
         self._settle(*zip(*settled, strict=True)) if settled else None
         return replace(last[0], id=last[1]) if last else None
 
-    def _is_there(self, array: Named, fresh: Callable[[Named, Shape], str] | None) -> bool:
-        """Whether a new array is one that is there; else its name is free from now on."""
-        while fresh is not None and (shape := self.catalog.shape(array.name)) is not None:
-            name = fresh(array, shape)
-            if name == array.name:
-                return True
-            array.name = name
-        return False
+    def _add_array(
+        self, array: Named, transaction: Transaction, fresh: Callable[[Named], str] | None
+    ) -> int:
+        """Return the number of a new array: of a new version, or of one that is the same."""
+        number, source = None, array.source
+        if source is not None and source.identity is not None:
+            number = transaction.same_source(array.name, array.shape, source)
+        if number is None and array.brought:
+            known = self.catalog.found([array.name]).get(array.name)
+            if known is not None and known.shape == array.shape:
+                goes_on = transaction.is_made(known.number) or not transaction.is_read(known.number)
+                number = known.number if goes_on else None
+        if number is None:
+            while fresh is not None and not array.given and transaction.is_taken(array.name):
+                array.name = fresh(array)
+            number = transaction.add_array(array.name, array.shape)
+        else:
+            transaction.turn_to(number)
+        if source is not None:
+            transaction.add_source(number, source)
+        return number
 
     def _add(
         self,
@@ -174,21 +209,29 @@ class Commit:
     ) -> tuple[Operation, int, list[int | None]]:
         """Write the rows of one operation; ``added`` has the numbers of bodies of this commit."""
         answer = draft.answer
+        outputs = [
+            _own_output(one, transaction) if isinstance(one, ArrayInfo) else one
+            for one in draft.outputs
+        ]
         operation = Operation(
             id=0,
             name=draft.name,
             inputs=tuple(array.name for array in draft.inputs),
-            outputs=tuple(array.name for array in draft.outputs),
+            outputs=tuple(array.name for array in outputs),
             args=draft.args,
             reused=answer.reused if answer else None,
             exact=all(self._is_exact(body) for body in bodies[: len(draft.lineages)]),
             created=now,
             predicted=answer is not None and answer.compared is not None,
             compared=answer.compared if answer else None,
+            run=transaction.current_run(),
+            place=draft.place,
+            seconds=draft.seconds,
+            text=draft.text,
         )
-        id_ = transaction.add_operation(operation)
+        id_ = transaction.add_operation(operation, draft.inputs, outputs)
         numbers: list[int | None] = []
-        sides = [(out, in_) for out in operation.outputs for in_ in operation.inputs]
+        sides = [(out, in_) for out in outputs for in_ in draft.inputs]
         if draft.influences:
             sides += sides
         for place, ((out, in_), body) in enumerate(zip(sides, bodies, strict=True)):
@@ -254,6 +297,26 @@ class Commit:
             transaction.count_hit(answer.reused, answer.key, answer.saved)
 
 
+def _own_output(array: ArrayInfo, transaction: Transaction) -> ArrayInfo:
+    """The version of an array that the run makes: what other runs made stays what it was."""
+    run = transaction.current_run()
+    if array.run == run:
+        return array
+    name = transaction.name_of(array.number)
+    return ArrayInfo(name, array.shape, transaction.add_array(name, array.shape), run)
+
+
+@contextmanager
+def _unnumbered_on_error(arrays: Sequence[Named]) -> Iterator[None]:
+    """Forget the numbers of arrays that were not stored after all."""
+    try:
+        yield
+    except BaseException:
+        for array in arrays:
+            array.number = 0
+        raise
+
+
 def _milliseconds(moment: datetime) -> datetime:
     """Return a moment as precise as it is stored."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
@@ -266,6 +329,7 @@ class Registrar:
     commit: Commit
     read_capture: ReadCapture
     reuse: Reuse
+    place: Callable[[], CodePlace | None] = lambda: None  # where the program is
 
     def add_lineage(self, pair: Pair, capture: object, engine: str) -> int:
         """Store lineage for one pair and return its body's number."""
@@ -298,6 +362,7 @@ class Registrar:
             request.args,
             answer,
             learn if answer is None and request.reuse is not False else None,
+            place=self.place(),
         )
         return cast("Operation", self.commit.operations([draft]))
 

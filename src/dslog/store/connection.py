@@ -30,16 +30,29 @@ from dslog.store.store_cost import StoreCost
 T = TypeVar("T")
 
 SEALED = {
-    "arrays": "id, name, shape, made, used",
-    "operations": "id, name, args, reused, exact, created, predicted, compared, sides",
+    "arrays": "id, name, run, version, shape, made, used",
+    "readings": "id, name, run, version, array",
+    "places": "id, file, line, function",
+    "operations": "id, name, args, reused, exact, created, predicted, compared, sides, "
+    "run, place, took, text",
     "bodies": "id, num_rows, nbytes, exact, checksum",
     "lineages": "id, output, input, operation, body, influence",
     "leaks": "id, array, way, file, line, function, inside, count, loses, mark",
     "signatures": "kind, key, state, content, hits, misses, refusals, saved",
+    "runs": "number, name, params, began, process, about, ended, state, error",
+    "sources": "id, run, array, read, digest, about",
+    "kept": "array, file, checksum",
 }
 """The columns of each table that its seal covers, in order."""
-COUNTED = ("arrays", "operations", "lineages", "bodies", "leaks")
+COUNTED = ("arrays", "operations", "lineages", "bodies", "leaks", "readings", "runs", "sources")
 """The tables whose rows the catalog counts."""
+
+
+_PUT = {
+    table: f"INSERT OR REPLACE INTO {table} ({columns}, seal) VALUES "  # noqa: S608
+    f"({', '.join('?' * (columns.count(',') + 2))})"
+    for table, columns in SEALED.items()
+}
 
 
 def seal(*values: object) -> int:
@@ -195,6 +208,10 @@ class Connection:
                 (version,) = self._db.execute("PRAGMA data_version").fetchone()
             return self._connections, version, self._db.total_changes
 
+    def insert_sealed(self, table: str, row: Sequence[object]) -> None:
+        """Insert a row of a sealed table, or put it in the place of the one with its key."""
+        self.insert(_PUT[table], (*row, seal(*row)))
+
     def insert_all(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         """Run an INSERT for many rows inside a transaction."""
         with self._lock, _explained(self.label):
@@ -274,6 +291,11 @@ class Connection:
                 f"{self.label} is open for reading only; open the store with mode='a', "
                 f"in a directory you may write, to change it"
             )
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
 
     def close(self) -> None:
         """Close the connection; closing twice is fine."""

@@ -3,15 +3,15 @@
 A LineageStore may be used by several threads, and its directory by several processes, at once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from dslog.cells.cellset import CellSet, Leak, leaky
-from dslog.errors import NotFoundError, ShapeError
+from dslog.errors import NotFoundError, ShapeError, StoreError
 from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, pair_named, run_path, run_walk
 from dslog.query.explanation import Explanation, explain_path
@@ -27,13 +27,17 @@ from dslog.store.arguments import (
 )
 from dslog.store.catalog import (
     ArrayInfo,
+    CodePlace,
     LineageInfo,
     Operation,
     OperationReuse,
     Pair,
     Signature,
+    check_new_name,
     find_array,
+    find_run,
 )
+from dslog.store.chain import Seal, seal_problems, sign
 from dslog.store.commit import Commit, Registrar, read_captures
 from dslog.store.engines import Engines, Planner, check_engine
 from dslog.store.files import (
@@ -47,6 +51,8 @@ from dslog.store.files import (
 )
 from dslog.store.hooks import ReadCapture, Request, Reuse
 from dslog.store.maintenance import GcReport, VerifyReport, collect_garbage, verify
+from dslog.store.run import RunInfo, failure
+from dslog.store.source_identity import Reading, SourceChange, change_of
 from dslog.store.sqlite import SqliteCatalog
 
 Influence = bool | Literal["only"]
@@ -68,6 +74,7 @@ class LineageStore:
 
     ``read_capture`` and ``reuse`` are the parts above the store that it asks: see ``hooks``.
     ``spark`` is a session, or settings for one. With ``durable``, what is committed is on disk.
+    ``place`` says where the program is.
     """
 
     def __init__(
@@ -79,6 +86,7 @@ class LineageStore:
         reuse: Reuse | None = None,
         spark: object = None,
         durable: bool = False,
+        place: Callable[[], CodePlace | None] = lambda: None,
     ) -> None:
         location = locate(path, mode)
         self._path, self._given = location.directory, location.given
@@ -90,7 +98,8 @@ class LineageStore:
         self._planner = Planner(self._catalog)
         self._engines = Engines(self._catalog, self._files, spark, writable=location.writable)
         reading = self._engines.reading(read_capture)
-        self._registrar = Registrar(Commit(self._catalog, self._files), reading, reuse or Reuse())
+        commit = Commit(self._catalog, self._files)
+        self._registrar = Registrar(commit, reading, reuse or Reuse(), place)
 
     @property
     def path(self) -> Path | None:
@@ -101,20 +110,22 @@ class LineageStore:
 
     def array(self, name: str, shape: Sequence[int] | int) -> ArrayInfo:
         """Define an array; the same name and shape again is fine, another shape is an error."""
-        wanted = ArrayInfo(check_name(name, "array"), check_shape(name, shape))
-        known = self._catalog.shape(wanted.name)
-        if known is None:
+        wanted, sizes = check_new_name(name, self._catalog), check_shape(name, shape)
+        known = self._catalog.found([wanted]).get(wanted)
+        if known is None or known.shape != sizes:
             with self._catalog.transaction() as transaction:
-                known = self._catalog.shape(wanted.name)  # another writer may have been faster
-                if known is None:
-                    transaction.add_array(wanted.name, wanted.shape)
-                    known = wanted.shape
-        if known != wanted.shape:
-            raise ShapeError(
-                f"array {name!r} has shape {known}, so it can't be defined with {wanted.shape}: "
-                f"take another name for another array"
-            )
-        return wanted
+                known = self._catalog.found([wanted]).get(wanted)  # another one may be faster
+                mine = known is not None and known.run == transaction.current_run()
+                if known is not None and mine and not transaction.is_made(known.number):
+                    if known.shape != sizes:
+                        raise ShapeError(
+                            f"array {name!r} has shape {known.shape}, so it can't be defined with "
+                            f"{sizes}: take another name for another array"
+                        )
+                elif known is None or known.shape != sizes:
+                    transaction.add_array(wanted, sizes)
+                known = self._catalog.found([wanted])[wanted]
+        return known
 
     def lineage(self, out: str, in_: str, capture: object, *, engine: str = "auto") -> LineageInfo:
         """Store which cells of ``in_`` made which cells of ``out``.
@@ -126,7 +137,7 @@ class LineageStore:
         check_engine(engine)
         pair = Pair(find_array(out, self._catalog), find_array(in_, self._catalog))
         body = self._registrar.add_lineage(pair, capture, engine)
-        stored = self._catalog.lineages(out, in_)
+        stored = self._catalog.lineages(out, pair.in_.name)
         return next(info for info in stored if info.body == body and info.op is None)
 
     def register_operation(
@@ -239,6 +250,64 @@ class LineageStore:
         """Return what is stored for every pair."""
         return self._catalog.lineages()
 
+    def run(
+        self, run: int | str, *, params: Mapping[str, object] | None = None
+    ) -> "OpenRun | RunView":
+        """Begin a run of this name, for a ``with`` block; or look at the run of this number.
+
+        What is written inside the block belongs to the run. It is done when the block ends, or
+        failed when that raises.
+        """
+        if isinstance(run, str):
+            return OpenRun(self, check_name(run, "run"), canonical_args(params))
+        return RunView(self, find_run(run, self._catalog))
+
+    def last_runs(self, most: int) -> dict[RunInfo, int]:
+        """Return the newest runs, that one first, each with its number of operations."""
+        with self._catalog.snapshot():
+            found = self._catalog.last_runs(most or 1 << 62)[::-1]
+            counts = self._catalog.counts_of([run.number for run in found])
+        return {run: counts[run.number] for run in found}
+
+    def go_on(self, out: str) -> None:
+        """Let what this process writes belong to the newest run, unless that has ``out`` already.
+
+        So commands that follow each other are one run, and the same ones the next day another.
+        """
+        self._catalog.go_on(out)
+
+    def runs(self) -> list[RunInfo]:
+        """Return every run, in order."""
+        return self._catalog.runs()
+
+    def flush(self) -> None:
+        """Commit what waits; here nothing does."""
+
+    def sources(self, run: int | None = None, *, array: str | None = None) -> list[Reading]:
+        """Return what a run read, the newest one if none is named; or where an array is from."""
+        if array is not None:
+            return self._catalog.readings(name=find_array(array, self._catalog).name)
+        return self._catalog.readings(run=find_run(run, self._catalog).number)
+
+    def changed_sources(self, run: int | None = None) -> list[SourceChange]:
+        """Return the sources of a run that are no longer what was read.
+
+        Only files can be looked at again; values that the program made itself can't.
+        """
+        found = (change_of(reading) for reading in self.sources(run))
+        return [change for change in found if change is not None]
+
+    def find(self, name: str) -> ArrayInfo:
+        """Return what an array is, by any of its names; an unknown one is an error."""
+        return find_array(name, self._catalog)
+
+    def around(self, name: str) -> tuple[list[Operation], list[Operation], list[LineageInfo]]:
+        """Return the operations that made an array, those that took it, and its lineage."""
+        with self._catalog.snapshot():
+            text = self.find(name).name
+            made, _ = self._catalog.made_by([text])
+            return made, self._catalog.used_by([text])[0], self._catalog.lineages(text)
+
     def listing(self, most: int) -> Listing:
         """Return the first arrays and how they were made, without looking at all there is."""
         with self._catalog.snapshot():
@@ -287,9 +356,24 @@ class LineageStore:
 
     # looking after it
 
-    def verify(self) -> VerifyReport:
-        """Re-read everything and check it; problems are reported, not raised."""
-        return verify(self._catalog, self._files)
+    def verify(self, public_key: str | PathLike[str] | None = None) -> VerifyReport:
+        """Re-read everything and check it; problems are reported, not raised.
+
+        With a public key (Ed25519, in a PEM file) also that all there is was sealed with it.
+        """
+        found = verify(self._catalog, self._files)
+        if public_key is None:
+            return found
+        problems = seal_problems(self._catalog, self._path, public_key)
+        return replace(found, problems=(*found.problems, *problems))
+
+    def seal(self, key: str | PathLike[str]) -> Seal:
+        """Sign all that was committed with a private key: Ed25519, in a PEM file."""
+        self.flush()
+        end_own_run(self._catalog)
+        if self._path is None:
+            raise StoreError("a store in memory can't be sealed: it has no directory")
+        return sign(self._catalog, self._path, key)
 
     def gc(self, *, force: bool = False) -> GcReport:
         """Remove files left behind by writers that never committed.
@@ -300,6 +384,7 @@ class LineageStore:
 
     def close(self) -> None:
         """Close the store; closing twice is fine."""
+        end_own_run(self._catalog)
         self._catalog.close()
         self._files.close()
         self._engines.cache.clear()
@@ -307,7 +392,10 @@ class LineageStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None:
+            self.flush()
+            end_own_run(self._catalog, error)
         self.close()
 
     def __repr__(self) -> str:
@@ -370,3 +458,73 @@ class LineageStore:
                 f"store.lineages() lists the pairs"
             )
         return edges
+
+
+def end_own_run(catalog: SqliteCatalog, error: BaseException | None = None) -> None:
+    """Say that this process's run is over, for now; where that can't be written, it is seen."""
+    if not catalog.is_closed:
+        with suppress(StoreError):
+            catalog.end_process(failure() if error is None else error)
+
+
+@dataclass
+class OpenRun:
+    """A run, for the length of a ``with`` block."""
+
+    store: LineageStore
+    name: str
+    params: Mapping[str, object]
+
+    def __enter__(self) -> "RunView":
+        self.store.flush()
+        info = self.store._catalog.begin_run(self.name, self.params)  # noqa: SLF001 (its other half)
+        return RunView(self.store, info)
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self.store.flush()
+        self.store._catalog.end_run(error)  # noqa: SLF001 (its other half)
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One run of a store: ``store.run(41)["total"]`` is what its ``total`` is called anywhere."""
+
+    store: LineageStore
+    _info: RunInfo
+
+    @property
+    def number(self) -> int:
+        """The run's number."""
+        return self._info.number
+
+    @property
+    def info(self) -> RunInfo:
+        """All that is known of it, as it is now."""
+        return find_run(self.number, self.store._catalog)  # noqa: SLF001 (its other half)
+
+    def __getitem__(self, name: str) -> str:
+        return find_array(f"{name}@{self.number}", self.store._catalog).name  # noqa: SLF001
+
+    def arrays(self) -> list[ArrayInfo]:
+        """Return the arrays that it made."""
+        return [array for array in self.store.arrays() if array.run == self.number]
+
+    def operations(self) -> list[Operation]:
+        """Return its operations, in order."""
+        return self.store._catalog.operations_of(self.number)[0]  # noqa: SLF001 (its other half)
+
+    def sources(self) -> list[Reading]:
+        """Return what it read."""
+        return self.store.sources(self.number)
+
+    def prov_query(self, path: Sequence[str], query: object, **options: Any) -> CellSet:
+        """Ask as ``store.prov_query`` does, of this run's arrays."""
+        return self.store.prov_query([self[name] for name in path], query, **options)
+
+    def backward(self, array: str, query: object, to: str, **options: Any) -> CellSet:
+        """Ask as ``store.backward`` does, of this run's arrays."""
+        return self.store.backward(self[array], query, self[to], **options)
+
+    def forward(self, array: str, query: object, to: str, **options: Any) -> CellSet:
+        """Ask as ``store.forward`` does, of this run's arrays."""
+        return self.store.forward(self[array], query, self[to], **options)

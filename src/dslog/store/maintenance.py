@@ -41,7 +41,7 @@ class GcReport:
 
 
 def verify(catalog: Catalog, files: Files) -> VerifyReport:
-    """Re-read every lineage: checksums, contents, shapes, and bounds inside the arrays."""
+    """Re-read every lineage: checksums, contents, shapes, bounds inside the arrays; the chain."""
     problems: list[str] = []
     try:
         with catalog.snapshot():
@@ -55,6 +55,7 @@ def verify(catalog: Catalog, files: Files) -> VerifyReport:
         return VerifyReport((*problems, str(error)), 0, 0)
     for number, infos in users.items():
         problems += _check_body(number, infos, arrays, catalog, files)
+    problems += catalog.chain_problems()
     return VerifyReport(tuple(problems), len(users), num_files)
 
 

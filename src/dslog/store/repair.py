@@ -8,7 +8,7 @@ leads from it anywhere says that it may be incomplete.
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from os import PathLike
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dslog.errors import DslogError, StoreError
+from dslog.store import chain
 from dslog.store.catalog import ArrayInfo, Body, FileRecord, Pair, parse_shape
 from dslog.store.connection import COUNTED, SEALED, seal, sides_text
 from dslog.store.files import CATALOG, FILES, StoredLineage, check_shapes, locate
@@ -23,6 +24,10 @@ from dslog.store.sqlite import SqliteCatalog
 
 # ruff: noqa: S608 (names of tables and columns are ours, all values are parameters)
 
+_UNSEALED = {
+    "operation_arrays": "operation, role, position, array",
+    "files": "body, blob, part, name, nbytes, checksum",
+}
 _KEYS = {"operation_arrays": 3, "files": 3, "signatures": 2}
 
 
@@ -72,7 +77,7 @@ class Salvage:
                 sound = {key: row for key, row in found.items() if seal(*row[:-1]) == row[-1]}
                 self.rows[table] = {key: row[:-1] for key, row in sound.items()}
                 self._note(table, len(found) - len(sound), "are not what was written")
-            for table, columns in (("operation_arrays", "*"), ("files", "*")):
+            for table, columns in _UNSEALED.items():
                 self.rows[table] = self._readable(db, table, columns)
             self.rows["headers"] = self._readable(db, "bodies", "id, header")
             meta = self._readable(db, "meta", "key, value")
@@ -116,7 +121,7 @@ class Salvage:
             sides.setdefault(operation, []).append((side[0], side[1], side[2]))
         for number, row in list(operations.items()):
             own = sorted(sides.get(number, []))
-            if seal(sides_text(own)) != row[-1] or any(array not in arrays for *_, array in own):
+            if seal(sides_text(own)) != row[8] or any(array not in arrays for *_, array in own):
                 self.lost.append(f"operation {number}, {row[1]!r}: its arrays are not all there")
                 del operations[number]
         self.rows["operation_arrays"] = {
@@ -125,7 +130,7 @@ class Salvage:
         pairs: dict[int, list[Pair]] = {}
         for key, (_, out, in_, op, body, _) in list(self.rows["lineages"].items()):
             if out in arrays and in_ in arrays and (op is None or op in operations):
-                ends = (ArrayInfo(arrays[n][1], parse_shape(arrays[n][2])) for n in (out, in_))
+                ends = (ArrayInfo(arrays[n][1], parse_shape(arrays[n][4])) for n in (out, in_))
                 pairs.setdefault(body, []).append(Pair(*ends))
             else:
                 del self.rows["lineages"][key]
@@ -134,7 +139,19 @@ class Salvage:
             kept = self.rows["bodies"].keys() - unreadable
             found = self.rows[table].items()
             self.rows[table] = {key: row for key, row in found if row[place] in kept}
+        for table, place in (("readings", 4), ("sources", 2), ("kept", 0)):
+            found = self.rows[table].items()
+            self.rows[table] = {key: row for key, row in found if row[place] in arrays}
+        self._restore_runs()
         self.rows["leaks"] = {k: row for k, row in self.rows["leaks"].items() if row[1] in arrays}
+
+    def _restore_runs(self) -> None:
+        """Put a run without a word about it in the place of one that is lost."""
+        runs = self.rows["runs"]
+        of = (("arrays", 2), ("readings", 2), ("sources", 1), ("operations", 9))
+        named = {row[place] for table, place in of for row in self.rows[table].values()}
+        for number in sorted(named - runs.keys()):
+            runs[number] = (number, "lost", "{}", 0, "{}", "{}", 0, "done", None)
 
     def _is_sound(self, number: int, pairs: Sequence[Pair]) -> bool:
         names = f"lineage between {pairs[0].out.name!r} and {pairs[0].in_.name!r}"
@@ -163,6 +180,10 @@ class Salvage:
             db.execute("BEGIN")
             self._write(db)
             db.execute("COMMIT")
+        catalog = SqliteCatalog(draft)
+        with catalog.writing():
+            chain.begin(catalog)
+        catalog.close()
         numbers = (f"catalog-damaged-{number}.sqlite" for number in range(1, 1 << 30))
         kept = next(name for name in numbers if not (self.directory / name).exists())
         for end in ("-wal", "-shm", ""):
@@ -177,24 +198,24 @@ class Salvage:
         made = Counter(row[1] for row in rows["lineages"].values())
         used = Counter(row[2] for row in rows["lineages"].values())
         arrays = rows["arrays"]
-        leaking = [n for n, row in arrays.items() if self.doubtful or used[n] != row[4]]
+        leaking = [n for n, row in arrays.items() if self.doubtful or used[n] != row[6]]
         last = max(rows["leaks"], default=0)
         for number, array in enumerate(leaking, last + 1):
             leak = (number, array, "damage", "", 0, "", "dslog repair", 1, 1, 0)
             rows["leaks"][number] = leak
-        rows["arrays"] = {n: (*row[:3], made[n], used[n]) for n, row in arrays.items()}
+        rows["arrays"] = {n: (*row[:5], made[n], used[n]) for n, row in arrays.items()}
         for table in SEALED:
             for key, row in rows[table].items():
-                values = [*row, seal(*row)]
-                if table == "bodies":
-                    values.insert(1, rows["headers"][key][1])
-                _insert(db, table, values)
-        for table in ("operation_arrays", "files"):
+                more = {"header": rows["headers"][key][1]} if table == "bodies" else {}
+                own = zip(SEALED[table].split(", "), row, strict=True)
+                _insert(db, table, dict(own) | more | {"seal": seal(*row)})
+        for table, names in _UNSEALED.items():
             for row in rows[table].values():
-                _insert(db, table, row)
+                _insert(db, table, dict(zip(names.split(", "), row, strict=True)))
         text = " ".join(str(len(rows[table])) for table in COUNTED)
         db.execute("UPDATE meta SET value = ? WHERE key = 'rows'", (f"{text} {seal(text)}",))
 
 
-def _insert(db: sqlite3.Connection, table: str, row: Sequence[Any]) -> None:
-    db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+def _insert(db: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> None:
+    marks = ", ".join("?" * len(row))
+    db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))

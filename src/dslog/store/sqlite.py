@@ -1,52 +1,47 @@
-"""The catalog in SQLite: the only module with statements in it, apart from the schema."""
+"""The catalog in SQLite; statements are in modules of this name, in the schema and the chain."""
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from dslog.cells.cellset import PLAIN, Labels, Leak
 from dslog.errors import CorruptError, StoreError
 from dslog.query.plan import NOTHING, Edge
-from dslog.store import schema
+from dslog.store import chain, schema
 from dslog.store.catalog import (
     ArrayInfo,
     Body,
+    CodePlace,
     FileRecord,
     LineageInfo,
     Operation,
     Signature,
     compact,
-    parse_shape,
 )
 from dslog.store.connection import (
     COUNTED,
     SEALED,
-    Connection,
-    damaged,
     seal,
     sides_text,
-    unsealed,
 )
-from dslog.types import Shape
+from dslog.store.run import OWN_RUNS, OwnRuns, RunInfo
+from dslog.store.sqlite_runs import (
+    EPOCH,
+    INPUT,
+    LEAKS,
+    MILLISECOND,
+    NAMED,
+    OUTPUT,
+    SOUND_ARRAY,
+    ArrayRow,
+    SqliteRuns,
+)
+from dslog.store.sqlite_transaction import SqliteTransaction
 
 # ruff: noqa: S608 (names of tables and columns are ours, all values are parameters)
-
-T = TypeVar("T")
-INPUT, OUTPUT = 0, 1
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MILLISECOND = timedelta(milliseconds=1)
-LEAKS = f"SELECT {SEALED['leaks']}, seal FROM leaks"
-SOUND_ARRAY = f"seal = seal({SEALED['arrays']})"
-_ADD_USES = f"""
-    UPDATE arrays SET made = made + ?1, used = used + ?2,
-           seal = iif({SOUND_ARRAY}, seal(id, name, shape, made + ?1, used + ?2), seal)
-    WHERE id = ?3
-"""
 
 _LINEAGES = f"""
     SELECT l.{SEALED["lineages"].replace(", ", ", l.")}, l.seal,
@@ -80,48 +75,22 @@ class _Lineage:
         return PLAIN if plain else Labels(self.exact, self.predicted)
 
 
-class SqliteCatalog(Connection):
+class SqliteCatalog(SqliteRuns):
     """A :class:`~dslog.store.catalog.Catalog` in one SQLite file, or in memory (``path=None``)."""
 
     def __init__(self, path: Path | None, *, writable: bool = True, durable: bool = False) -> None:
         super().__init__(path, writable=writable, durable=durable)
         try:
-            self.was_unsealed = schema.bring_up_to_date(self)
+            self.was_old = schema.bring_up_to_date(self)
+            self._own_key = self._identity or self._own_key
+            known = self.own.process or self.own.explicit
+            if known is not None and self.run(known.number) != known:
+                OWN_RUNS.pop(self._own_key)  # of a store that is gone, whose place this one got
         except BaseException:
             self.close()
             raise
 
     # reading
-
-    def _arrays(self, where: str = "", *values: object) -> dict[int, tuple[str, str, int, int]]:
-        """Arrays by number: name, shape, and how many lineages they are output and input of."""
-        rows = self.rows(f"SELECT {SEALED['arrays']}, seal FROM arrays {where}", *values)
-        return {row[0]: tuple(self._unsealed(row, "arrays")[1:]) for row in rows}
-
-    def named(self, names: Sequence[str]) -> dict[int, tuple[str, str, int, int]]:
-        """Arrays that have these names, by number."""
-        return self._arrays("WHERE name IN (SELECT value FROM json_each(?))", compact(names))
-
-    def _known(self, names: Sequence[str]) -> dict[int, tuple[str, str, int, int]]:
-        """The same, of arrays that must be there."""
-        found = self.named(names)
-        if len(found) != len(set(names)):
-            raise self._damaged(f"some of the arrays {', '.join(names[:3])} are missing")
-        return found
-
-    def _numbered(self, numbers: Iterable[int]) -> dict[int, str]:
-        """The names of arrays with these numbers, in order; each must be there."""
-        wanted = list(set(numbers))
-        found = self._arrays("WHERE id IN (SELECT value FROM json_each(?))", compact(wanted))
-        if len(found) != len(wanted):
-            raise self._damaged("arrays that lineage names are missing")
-        return {number: found[number][0] for number in sorted(wanted)}
-
-    def _unsealed(self, row: Sequence[Any], table: str) -> Sequence[Any]:
-        return unsealed(row, table, self.label)
-
-    def _damaged(self, what: str) -> CorruptError:
-        return damaged(self.label, what)
 
     def _lineage(self, row: Sequence[Any]) -> _Lineage:
         """Check a row of ``_LINEAGES``."""
@@ -129,10 +98,10 @@ class SqliteCatalog(Connection):
         if row[7] is None or (op is not None and row[13] is None):
             raise self._damaged(f"the body or the operation of lineage row {row[0]} is missing")
         _, num_rows, nbytes, exact, _ = self._unsealed(row[7:13], "bodies")
-        predicted = op is not None and self._unsealed(row[13:23], "operations")[6]
-        if row[23] != row[24]:
+        predicted = op is not None and self._unsealed(row[13:27], "operations")[6]
+        if row[27] != row[28]:
             raise self._damaged(f"files of lineage number {body} are missing")
-        labels = map(bool, (exact, predicted, row[23], influence))
+        labels = map(bool, (exact, predicted, row[27], influence))
         return _Lineage(out, in_, op, body, num_rows, nbytes, *labels)
 
     def _check_degrees(self, arrays: Mapping[int, int], side: str) -> None:
@@ -149,11 +118,10 @@ class SqliteCatalog(Connection):
             names = ", ".join(map(repr, self._numbered(wrong[:3]).values()))
             raise self._damaged(f"lineage with {names} as {side} is missing")
 
-    def _edges(
-        self, arrays: Mapping[int, tuple[str, str, int, int]], *, influence: bool
-    ) -> list[Edge]:
+    def _edges(self, names: Mapping[int, str], *, influence: bool) -> list[Edge]:
         """The different lineages between any two of these arrays, those shared by calls once."""
-        self._check_degrees({number: made for number, (_, _, made, _) in arrays.items()}, "output")
+        arrays = self._by_number(names)
+        self._check_degrees({number: array.made for number, array in arrays.items()}, "output")
         numbers = compact(list(arrays))
         rows = self.rows(
             f"{_LINEAGES} WHERE l.output IN (SELECT value FROM json_each(?)) "
@@ -168,29 +136,22 @@ class SqliteCatalog(Connection):
             key, labels = (one.body, one.out, one.in_), one.labels
             if key in found:  # of several calls: one that was predicted makes it so
                 labels = labels.joined(found[key].labels)
-            names = arrays[one.out][0], arrays[one.in_][0]
-            found[key] = Edge(*names, one.body, one.num_rows, labels)
+            ends = names[one.out], names[one.in_]
+            found[key] = Edge(*ends, one.body, one.num_rows, labels)
         return list(found.values())
-
-    def shapes(self, names: Sequence[str]) -> dict[str, Shape]:
-        """Return the shapes of those arrays that there are."""
-        return {name: self._shape(shape) for name, shape, _, _ in self.named(names).values()}
 
     def among(self, names: Sequence[str], *, influence: bool = False) -> list[Edge]:
         """Return what ``between`` gives for every pair of these arrays."""
         with self.snapshot():
-            return self._edges(self.named(names), influence=influence)
-
-    def shape(self, name: str) -> Shape | None:
-        """Return an array's shape, or None when there is no such array."""
-        return self.shapes([name]).get(name)
+            meant = {number: text for text, number in self.meant(names).items()}
+            return self._edges(meant, influence=influence)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the names of a table's columns, as the operation that made it has them."""
         rows = self.rows(
             "SELECT args FROM operation_arrays JOIN operations ON id = operation "
-            "WHERE role = 1 AND array = (SELECT id FROM arrays WHERE name = ?) ORDER BY id DESC",
-            name,
+            "WHERE role = 1 AND array = ? ORDER BY id DESC",
+            self.meant([name]).get(name),
         )
         found = (json.loads(args).get("columns") for (args,) in rows)
         return next((tuple(map(str, some)) for some in found if isinstance(some, list)), ())
@@ -200,16 +161,43 @@ class SqliteCatalog(Connection):
         with self.snapshot():
             found = self._arrays("ORDER BY id")
             self._check_count("arrays", len(found))
-        return [ArrayInfo(name, self._shape(shape)) for name, shape, _, _ in found.values()]
+            return self._infos_of(found)
+
+    def _infos_of(self, arrays: Mapping[int, ArrayRow]) -> list[ArrayInfo]:
+        texts = self._texts(arrays)
+        return [self._info(number, array, texts[number]) for number, array in arrays.items()]
 
     def first_arrays(self, most: int) -> list[ArrayInfo]:
         """Return the arrays that were defined first."""
-        found = self._arrays("ORDER BY id LIMIT ?", most)
-        return [ArrayInfo(name, self._shape(shape)) for name, shape, _, _ in found.values()]
+        with self.snapshot():
+            return self._infos_of(self._arrays("ORDER BY id LIMIT ?", most))
 
     def operations(self) -> list[Operation]:
         """Return every operation, in order of registration."""
         return self._operations("")
+
+    def operations_of(self, run: int) -> tuple[list[Operation], list[LineageInfo]]:
+        """Return the operations of a run, and the lineage of its arrays without one."""
+        with self.snapshot():
+            inside = "(SELECT id FROM operations WHERE run = ?)"
+            operations = self._operations(f"WHERE id IN {inside}", run)
+            lineages = self._infos(
+                f"WHERE l.operation IN {inside} AND NOT l.influence OR l.operation IS NULL AND "
+                f"l.output IN (SELECT id FROM arrays WHERE run = ?)",
+                run,
+                run,
+            )
+        return operations, lineages
+
+    def used_by(self, names: Sequence[str]) -> tuple[list[Operation], list[LineageInfo]]:
+        """Return the operations that took any of these arrays, and all lineage from them."""
+        with self.snapshot():
+            numbers = compact(list(self._known(names)))
+            inside = "IN (SELECT value FROM json_each(?))"
+            took = f"SELECT operation FROM operation_arrays WHERE array {inside} AND role = {INPUT}"
+            operations = self._operations(f"WHERE id IN ({took})", numbers)
+            lineages = self._infos(f"WHERE l.input {inside} AND NOT l.influence", numbers)
+        return operations, lineages
 
     def made_by(self, names: Sequence[str]) -> tuple[list[Operation], list[LineageInfo]]:
         """Return the operations that gave any of these arrays, and their lineage without one."""
@@ -230,19 +218,20 @@ class SqliteCatalog(Connection):
 
     def _reached(self, name: str, side: str, other: str, count: str) -> list[str]:
         """An array, and all on the other side of its lineages, and of theirs, which are counted."""
-        self._known([name])
+        (number,) = self._known([name])
         met = (
-            f"WITH RECURSIVE met(id) AS (SELECT id FROM arrays WHERE name = ? "
+            f"WITH RECURSIVE met(id) AS (SELECT ? "
             f"UNION SELECT l.{other} FROM met JOIN lineages l ON l.{side} = met.id)"
         )
         ((said, found, wrong),) = self.rows(
             f"{met} SELECT total({count}), (SELECT count(*) FROM met JOIN lineages l "
             f"ON l.{side} = met.id), total(NOT {SOUND_ARRAY}) FROM met JOIN arrays USING (id)",
-            name,
+            number,
         )
         if said != found or wrong:
             raise self._damaged(f"lineage that {name!r} is part of is missing")
-        return self._names(f"{met} SELECT name FROM met JOIN arrays USING (id)", name)
+        behind = self.rows(f"{met} SELECT id FROM met", number)
+        return list(self._numbered(one for (one,) in behind).values())
 
     def _operations(self, where: str, *values: object) -> list[Operation]:
         """Return operations, all or some; ``where`` is about their numbers, ``id``."""
@@ -268,9 +257,7 @@ class SqliteCatalog(Connection):
     ) -> list[LineageInfo]:
         """Return lineages, all or those of an output, an input, or a pair."""
         with self.snapshot():
-            ends = {
-                name: number for number, (name, *_) in self.named([out or "", in_ or ""]).items()
-            }
+            ends = self.meant([out or "", in_ or ""])
             chosen = [(s, n) for s, n in (("output", out), ("input", in_)) if n is not None]
             if any(name not in ends for _, name in chosen):
                 return []
@@ -310,11 +297,11 @@ class SqliteCatalog(Connection):
     def _neighbours(self, name: str, side: str, other: str, *, influence: bool) -> list[str]:
         """The arrays on the other side of lineages that have an array on one side."""
         with self.snapshot():
-            ((number, (_, _, made, used)),) = self._known([name]).items()
+            ((number, array),) = self._known([name]).items()
             rows = self.rows(
                 f"SELECT {SEALED['lineages']}, seal FROM lineages WHERE {side} = ?", number
             )
-            if len(rows) != (made if side == "output" else used):
+            if len(rows) != (array.made if side == "output" else array.used):
                 raise self._damaged(f"lineage with {name!r} as {side} is missing")
             place = ("output", "input").index(other) + 1
             sound = [self._unsealed(row, "lineages") for row in rows]
@@ -334,12 +321,10 @@ class SqliteCatalog(Connection):
         found = self.rows(
             "SELECT 1 FROM operation_arrays o LEFT JOIN operation_arrays i "
             "ON i.operation = o.operation AND i.role = ? "
-            "WHERE o.role = ? AND o.array = (SELECT id FROM arrays WHERE name = ?) "
-            "AND (i.array IS NULL OR i.array = (SELECT id FROM arrays WHERE name = ?)) LIMIT 1",
+            "WHERE o.role = ? AND o.array = ? AND (i.array IS NULL OR i.array = ?) LIMIT 1",
             INPUT,
             OUTPUT,
-            out,
-            in_,
+            *(self.meant([out, in_]).get(name) for name in (out, in_)),
         )
         return [Edge(out, in_, NOTHING, 0)] if found else []
 
@@ -384,7 +369,8 @@ class SqliteCatalog(Connection):
 
     def array_numbers(self, names: Sequence[str]) -> dict[str, int]:
         """Return the numbers of arrays."""
-        return {name: number for number, (name, *_) in self._known(names).items()}
+        self._known(names)
+        return self.meant(names)
 
     def last_number(self) -> int:
         """Return the number of the array that was defined last, 0 when there is none."""
@@ -422,11 +408,6 @@ class SqliteCatalog(Connection):
         """Return the names of all committed files."""
         return set(self._names("SELECT name FROM files"))
 
-    def signature(self, kind: str, key: str) -> Signature | None:
-        """Return one signature, or None."""
-        rows = self.rows(f"{_SIGNATURES} WHERE kind = ? AND key = ?", kind, key)
-        return Signature(*self._unsealed(rows[0], "signatures")) if rows else None
-
     def signatures(self) -> list[Signature]:
         """Return every signature."""
         rows = self.rows(f"{_SIGNATURES} ORDER BY kind, key")
@@ -435,6 +416,7 @@ class SqliteCatalog(Connection):
     def totals(self) -> Mapping[str, int]:
         """Return how many arrays, operations, lineages, rows, files and bytes are stored."""
         counts = {
+            "runs": "SELECT count(*) FROM runs",
             "arrays": "SELECT count(*) FROM arrays",
             "operations": "SELECT count(*) FROM operations",
             "reused_operations": "SELECT count(*) FROM operations WHERE reused IS NOT NULL",
@@ -459,14 +441,6 @@ class SqliteCatalog(Connection):
         """Raise unless a table has as many rows as the catalog counted."""
         if self.counts()[table] != count:
             raise self._damaged(f"rows of table {table} are missing: {count} are left")
-
-    def counts(self) -> dict[str, int]:
-        """Return how many arrays, operations, lineages, bodies and leaks there are."""
-        rows = self.rows("SELECT value FROM meta WHERE key = 'rows'")
-        text, _, sealed = str(rows[0][0] if rows else "").rpartition(" ")
-        if str(seal(text)) != sealed:
-            raise self._damaged("the numbers of its rows are not what was written")
-        return dict(zip(COUNTED, map(int, text.split()), strict=True))
 
     def problems(self) -> list[str]:
         """Check the database itself and return what is wrong with it."""
@@ -498,27 +472,78 @@ class SqliteCatalog(Connection):
                 found.append(str(error))
         return found
 
+    def head(self) -> str:
+        """Return the digest of the last commit."""
+        rows = self.rows("SELECT digest FROM commits ORDER BY number DESC LIMIT 1")
+        return str(rows[0][0]) if rows else ""
+
+    def chain_problems(self) -> list[str]:
+        """Compare the chain of commits with all rows."""
+        with self.snapshot():
+            return list(chain.problems(self))
+
     # writing
 
     @contextmanager
-    def transaction(self) -> Iterator["SqliteTransaction"]:
+    def transaction(self) -> Iterator[SqliteTransaction]:
         """Begin to write; waits for other writers. Reads inside it see its own changes."""
-        with self.writing():
-            transaction = SqliteTransaction(self)
-            yield transaction
-            transaction.finish()
+        before = self.own
+        try:
+            with self.writing():
+                transaction = SqliteTransaction(self)
+                yield transaction
+                transaction.finish()
+        except BaseException:
+            self.own = before
+            raise
+
+    def begin_run(self, name: str, params: Mapping[str, object]) -> RunInfo:
+        """Begin a run that all that is written belongs to until it ends."""
+        if self.own.explicit is not None:
+            raise StoreError(
+                f"run {self.own.explicit.number}, {self.own.explicit.name!r}, is not over: end it "
+                f"before another one begins"
+            )
+        with self.transaction() as transaction:
+            number = transaction.begin_run(RunInfo.new(name, params))
+            begun = self.run(number)
+            assert begun is not None  # noqa: S101 (it was just written)
+            self.own = replace(self.own, explicit=begun, recent=(number, *self.own.recent[:1]))
+        return begun
+
+    def go_on(self, name: str) -> None:
+        """Write to the newest run if it is done, and has no array of this name yet."""
+        last = self.last_runs(1)
+        own = self.own
+        if last and last[0].state == "done" and own.process is None and own.explicit is None:
+            (run,) = last
+            sql = f"SELECT 1 FROM {NAMED} WHERE name = ? AND run = ?"
+            if not self.rows(sql, name, run.number):
+                self.own = OwnRuns(run, None, (run.number,))
+
+    def end_run(self, error: BaseException | None = None) -> RunInfo | None:
+        """End the run that was begun; a failed one's arrays are not what names mean."""
+        own = self.own
+        if own.explicit is None:
+            return None
+        with self.transaction() as transaction:
+            ended = own.explicit.over(error)
+            transaction.put_run(ended)
+            recent = own.recent if error is None else own.recent[1:]
+            self.own = replace(own, explicit=None, recent=recent)
+        return ended
+
+    def end_process(self, error: BaseException | str | None = None) -> None:
+        """Say that this process's own run is over, unless it goes on, or is another one's."""
+        own = self.own
+        if self.writable and own.process is not None and own.process.is_ours and own.running:
+            with self.transaction() as transaction:
+                ended = own.process.over(error)
+                transaction.put_run(ended)
+                self.own = replace(own, process=ended, running=False)
 
     def _names(self, sql: str, *values: object) -> list[str]:
         return [name for (name,) in self.rows(sql, *values)]
-
-    def _shape(self, text: str) -> Shape:
-        return self._parsed(text, parse_shape)
-
-    def _parsed(self, text: str, parse: Callable[[str], T]) -> T:
-        try:
-            return parse(text)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise self._damaged(f"it holds {str(text)[:100]!r}: {error}") from error
 
     def _operation(
         self,
@@ -527,7 +552,8 @@ class SqliteCatalog(Connection):
         names: Mapping[int, str],
     ) -> Operation:
         found = self._unsealed(row, "operations")
-        number, name, args, reused, exact, created, predicted, compared, sealed = found
+        number, name, args, reused, exact, created, predicted, compared, sealed = found[:9]
+        run, place, took, text = found[9:]
         if seal(sides_text(sides)) != sealed:
             raise self._damaged(f"arrays of operation {number}, {name!r}, are missing")
         return Operation(
@@ -541,141 +567,18 @@ class SqliteCatalog(Connection):
             created=EPOCH + created * MILLISECOND,
             predicted=bool(predicted),
             compared=compared,
+            run=run,
+            place=self._place(place),
+            seconds=None if took is None else took / 1e6,
+            text=text,
         )
 
-
-class SqliteTransaction:
-    """Writes to a catalog, all or none; see :class:`~dslog.store.catalog.Transaction`.
-
-    Rows of operations and lineages, which there may be many of, are written together at the end.
-    """
-
-    def __init__(self, db: SqliteCatalog) -> None:
-        self._db = db
-        self._numbers: dict[str, int] = {}
-        self._texts: dict[int, tuple[object, str]] = {}  # with what it is of: ids are used again
-        self._last: dict[str, int] = {}
-        self._added = dict.fromkeys(COUNTED, 0)
-        self._operations: list[tuple[object, ...]] = []
-        self._sides: list[tuple[int, int, int, int]] = []
-        self._lineages: list[tuple[object, ...]] = []
-        self._made: Counter[int] = Counter()
-        self._used: Counter[int] = Counter()
-
-    def finish(self) -> None:
-        """Write what is left to be written."""
-        marks = ", ".join("?" * 10)
-        self._db.insert_all(f"INSERT INTO operations VALUES ({marks})", self._operations)
-        self._db.insert_all("INSERT INTO operation_arrays VALUES (?, ?, ?, ?)", self._sides)
-        self._db.insert_all("INSERT INTO lineages VALUES (?, ?, ?, ?, ?, ?, ?)", self._lineages)
-        touched = self._made.keys() | self._used.keys()
-        uses = [(self._made[number], self._used[number], number) for number in touched]
-        self._db.insert_all(_ADD_USES, uses)
-        if any(self._added.values()):
-            counts = self._db.counts()
-            text = " ".join(str(counts[table] + self._added[table]) for table in COUNTED)
-            self._db.rows("UPDATE meta SET value = ? WHERE key = 'rows'", f"{text} {seal(text)}")
-
-    def _next(self, table: str) -> int:
-        """The number of a new row."""
-        if table not in self._last:
-            self._last[table] = self._db.rows(f"SELECT max(id) FROM {table}")[0][0] or 0
-        self._last[table] += 1
-        self._added[table] += 1
-        return self._last[table]
-
-    def _number(self, name: str) -> int:
-        """The number of an array."""
-        number = self._numbers.get(name)
+    def _place(self, number: int | None) -> CodePlace | None:
         if number is None:
-            found = self._db.named([name])
-            if not found:
-                raise StoreError(f"a row refers to an array {name!r} that is not there")
-            number = self._numbers[name] = next(iter(found))
-        return number
+            return None
+        rows = self.rows(f"SELECT {SEALED['places']}, seal FROM places WHERE id = ?", number)
+        if not rows:
+            raise self._damaged(f"place number {number} is missing")
+        return CodePlace(*self._unsealed(rows[0], "places")[1:])
 
-    def _text(self, args: object) -> str:
-        """Arguments as JSON, once for calls of one form."""
-        known = self._texts.get(id(args))
-        if known is None:
-            known = self._texts[id(args)] = args, compact(args)
-        return known[1]
-
-    def add_array(self, name: str, shape: Shape) -> int:
-        """Add an array whose name is free and return its number: later ones have higher ones."""
-        number = self._next("arrays")
-        row = (number, name, self._text(shape), 0, 0)
-        self._db.insert("INSERT INTO arrays VALUES (?, ?, ?, ?, ?, ?)", (*row, seal(*row)))
-        self._numbers[name] = number
-        return number
-
-    def add_operation(self, operation: Operation) -> int:
-        """Add an operation on known arrays and return its number; its ``id`` is ignored."""
-        number = self._next("operations")
-        created = (operation.created - EPOCH) // MILLISECOND
-        labels = int(operation.exact), created, int(operation.predicted), operation.compared
-        sides = [
-            (role, position, self._number(name))
-            for role, names in ((INPUT, operation.inputs), (OUTPUT, operation.outputs))
-            for position, name in enumerate(names)
-        ]
-        args, sealed = self._text(operation.args), seal(sides_text(sides))
-        row = (number, operation.name, args, operation.reused, *labels, sealed)
-        self._operations.append((*row, seal(*row)))
-        self._sides += [(number, *side) for side in sides]
-        return number
-
-    def add_body(self, body: Body) -> int:
-        """Add a lineage's content, whose files are on disk already, and return its number."""
-        number = self._next("bodies")
-        row = (number, body.num_rows, body.nbytes, int(body.exact), body.checksum)
-        self._db.insert(
-            "INSERT INTO bodies VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (number, body.header, *row[1:], seal(*row)),
-        )
-        files = [(number, *astuple(file)) for file in body.files]
-        self._db.insert_all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", files)
-        return number
-
-    def add_lineage(
-        self, out: str, in_: str, op: int | None, body: int, *, influence: bool = False
-    ) -> None:
-        """Say that ``body`` is lineage from ``out`` to ``in_``."""
-        ends = self._number(out), self._number(in_)
-        row = (self._next("lineages"), *ends, op, body, int(influence))
-        self._lineages.append((*row, seal(*row)))
-        self._made[row[1]] += 1
-        self._used[row[2]] += 1
-
-    def add_leak(self, leak: Leak, mark: int) -> None:
-        """Add a place where values of a known array left, or count it again."""
-        array, *rest = astuple(leak)
-        number = self._number(array)
-        key = "array = ? AND way = ? AND file = ? AND line = ? AND function = ? AND inside = ?"
-        found = self._db.rows(f"{LEAKS} WHERE {key}", number, *rest[:5])
-        count, loses = rest[5], int(leak.loses)
-        if found:
-            place, *_, old, lost, before, _ = found[0]
-            unsealed(found[0], "leaks", self._db.label)
-            count, loses, mark = count + old, max(loses, lost), min(mark, before)
-            self._db.rows("DELETE FROM leaks WHERE id = ?", place)
-        else:
-            place = self._next("leaks")
-        row = (place, number, *rest[:5], count, loses, mark)
-        marks = ", ".join("?" * 11)
-        self._db.insert(f"INSERT INTO leaks VALUES ({marks})", (*row, seal(*row)))
-
-    def put_signature(self, signature: Signature) -> None:
-        """Add a signature, or replace the one with the same kind and key."""
-        *words, saved = astuple(signature)
-        row = (*words, float(saved))
-        self._db.insert(
-            "INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*row, seal(*row)),
-        )
-
-    def count_hit(self, kind: str, key: str, saved: float) -> None:
-        """Count one more answer of a signature, and the seconds it saved."""
-        known = self._db.signature(kind, key)
-        if known is not None:
-            self.put_signature(replace(known, hits=known.hits + 1, saved=known.saved + saved))
+    # runs and sources

@@ -15,3 +15,4 @@ class StoreCost(CostModel):
     patience: float = 60.0  # seconds a writer waits for another one's lock
     grace: float = 3600.0  # seconds for which a file without a row may belong to a writer
     log_bytes: int = 16 << 20  # of the catalog's log, after which it is emptied
+    hashed_bytes: int = 64 << 20  # of a source, beyond which its content is not hashed

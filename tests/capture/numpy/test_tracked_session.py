@@ -71,15 +71,16 @@ def test_naming_a_result_that_is_stored_already(store):
     assert x.named("A") is x
 
 
-def test_names_that_are_taken(store):
+def test_names_that_are_taken_get_versions(store):
     x = store.track(np.arange(4.0), "A")
     store.array("B", (4,))
-    with pytest.raises(dslog.CaptureError, match="take another name"):
-        (x + 1).named("B")
-    with pytest.raises(dslog.CaptureError, match="take another name"):
-        (x + 1).named("A")
-    with pytest.raises(dslog.CaptureError, match="another name"):
-        store.track(np.zeros(3), "A")
+    (x + 1).named("B")
+    assert store.backward("B", 2, to="A").count == 1
+    again = (x * 2).named("A")
+    assert (again.name, x.name) == ("A", "A@1.1")
+    assert store.backward("A", 2, to="A@1.1").indices().tolist() == [[2]]
+    assert store.track(np.zeros(3), "A").name == "A"
+    assert again.name == "A@1.2"
     with pytest.raises(dslog.CaptureError, match="not tracked"):
         np.zeros(3).view(dslog.TrackedArray).named("Z")
     with pytest.raises(dslog.DslogError):

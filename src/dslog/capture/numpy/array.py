@@ -49,6 +49,7 @@ from dslog.capture.numpy.view import can_be_root
 from dslog.capture.numpy.way_out import Leaves, decide, lend, take
 from dslog.capture.recorder import Step, StoreRecorder
 from dslog.errors import CaptureError
+from dslog.store.source_identity import source_of_values
 
 
 def run_function(kind: type[Tracked], func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -637,7 +638,7 @@ def track(
     teach_json()
     plain = plain_values(values)
     plain = plain.view() if can_be_root(plain) else plain.copy()
-    node = recorder.source(plain.shape, name)
+    node = recorder.source(plain.shape, name, source_of_values(plain))
     return wrap_root(TrackedArray, plain, Memory(plain, node, recorder, keep=keep_values))
 
 

@@ -75,9 +75,8 @@ class Group:
         """Give a node of the group a name; a node from outside is not renamed."""
         if node.owner is not self:
             return self._parent.rename(node, name)
-        if self.recorder.is_taken(name) or any(name == other.name for other in self._given):
-            raise CaptureError(f"there is an array {name!r} in the store: take another name")
         node.name = node.base = name
+        node.given = True
         self._given.add(node)
         return True
 
@@ -284,7 +283,7 @@ class Group:
             node is memory.node for memory in self._written if self._was_there(memory)
         )
         name = wanted or (node.name if keeps_name else f"{node.base}.{self.name}")
-        node.name, node.wanted = self._parent.free_name(name), name
+        node.name, node.wanted = name if node.given else self._parent.free_name(name), name
         node.owner = self._parent
 
 

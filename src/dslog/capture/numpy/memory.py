@@ -466,7 +466,7 @@ def held_values(recorder: StoreRecorder) -> dict[str, Array]:
         else:
             continue
         if node is not None and node.stored:
-            found[node.name] = plain
+            found[recorder.text_of(node)] = plain
     return found
 
 

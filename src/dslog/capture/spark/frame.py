@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
-from urllib.parse import quote
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
@@ -39,6 +38,7 @@ from dslog.capture.spark.row_id import RowSet, fresh_column
 from dslog.capture.spark.source import FileSlice, Kept, file_rows, keep_files
 from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
 from dslog.capture.table_product import Pairs, RowMap, same_columns
+from dslog.capture.values import new_file, sum_of
 from dslog.errors import CaptureError
 from dslog.lineage.table import Row, Table
 from dslog.spark.job import reason
@@ -195,8 +195,9 @@ class Frame:
             return
         if directory is not None:
             self._saved = self.name
-            path = directory.absolute() / f"{quote(self.name, safe='')}.parquet"
-            self.kept.rows().write.mode("overwrite").parquet(str(path))
+            path = directory.absolute() / new_file(self.name, ".parquet")
+            self.kept.rows().write.parquet(str(path))
+            self.tracker.recorder.keep_file(self.table.node, path.name, sum_of(path))
 
 
 def _same_names(out: Sequence[str], in_: Sequence[str]) -> Pairs:

@@ -17,7 +17,6 @@ from dslog.capture.spark.row_id import RowSet
 from dslog.capture.spark.source import Kept, fix_order
 from dslog.capture.table_product import Pairs, RowMap, TableProduct, unite_products
 from dslog.config import Config
-from dslog.errors import CaptureError
 from dslog.lineage.large_lineage import LargeLineage
 from dslog.lineage.lineage import Lineage
 from dslog.spark.job import reason
@@ -97,15 +96,11 @@ class Tracker:
     def source(self, name: str | None, columns: tuple[str, ...], rows: RowSet) -> TableNode:
         """Make the node of a table that the user brings."""
         self.recorder.catalog.require_writable()
-        origin = Origin("track")
-        with self.recorder.catalog.still():  # nothing is computed for a name
-            if name is not None and self.recorder.is_taken(name):
-                raise CaptureError(
-                    f"there is an array {name!r} in the store: track this table under another name"
-                )
         node = self.recorder.node((), name or "table", name or "table")
+        if name is not None:
+            self.recorder.rename(node, name)
         node.base = node.name
-        return TableNode(node, columns, rows, origin)
+        return TableNode(node, columns, rows, Origin("track"))
 
     def stored(self, name: str, columns: tuple[str, ...]) -> TableNode | None:
         """Return a table that the store has under this name, with as many columns."""
@@ -209,7 +204,8 @@ class Tracker:
                 (read,),
                 args,
                 influences=influences,
-            )
+            ),
+            here=False,
         )
         table.recorded = True
 

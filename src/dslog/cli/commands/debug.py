@@ -11,7 +11,7 @@ from rich.text import Text
 
 from dslog.cli.command import DEBUG, command
 from dslog.cli.options import Engine, EngineOption, StorePath, open_existing
-from dslog.cli.printer import Report
+from dslog.cli.printer import Report, Told
 
 if TYPE_CHECKING:
     from dslog.questions.reach import Outcome
@@ -65,6 +65,27 @@ def why(
         return Printed(opened.why(array, cells, engine=engine.value))
 
 
+@command(
+    commands,
+    panel=DEBUG,
+    examples=("dslog report lineage.dslog delays --cells '3, average' --out why.html",),
+)
+def report(
+    store: StorePath,
+    array: Array,
+    *,
+    cells: Cells = "...",
+    out: Annotated[Path, typer.Option(help="A file to write: .html, .json or .csv.")] = Path(
+        "report.html"
+    ),
+    engine: EngineOption = Engine.AUTO,
+) -> Report:
+    """Write all that made cells into one file: values, steps, source cells, sources, the run."""
+    with open_existing(store) as opened:
+        opened.report(array, cells, engine=engine.value).save(out)
+    return Told([f"wrote {out}"], {"path": str(out)})
+
+
 @command(commands, panel=DEBUG, examples=("dslog impact lineage.dslog image --cells '0, 1'",))
 def impact(
     store: StorePath, array: Array, *, cells: Cells = "...", engine: EngineOption = Engine.AUTO
@@ -104,11 +125,26 @@ def first_nan(store: StorePath, array: Array, *, engine: EngineOption = Engine.A
         return Printed(opened.first_nan(array, engine=engine.value))
 
 
-@command(commands, panel=DEBUG, examples=("dslog diff monday.dslog tuesday.dslog",))
+@command(
+    commands,
+    panel=DEBUG,
+    examples=("dslog diff lineage.dslog 41 42", "dslog diff monday.dslog tuesday.dslog"),
+)
 def diff(
     store: StorePath,
-    other: Annotated[Path, typer.Argument(metavar="OTHER", help="The store of the later run.")],
+    other: Annotated[
+        Path, typer.Argument(metavar="OTHER", help="The earlier run; or the store of the later.")
+    ],
+    later: Annotated[
+        int | None, typer.Argument(metavar="[LATER]", help="The later run, the newest by default.")
+    ] = None,
 ) -> Report:
-    """Say which operations and which lineage changed from one run to another."""
+    """Say which operations, sources and lineage changed from one run to another.
+
+    Runs are two of one store, by number, or all that there is in two stores.
+    """
+    if str(other).isdecimal():
+        with open_existing(store) as opened:
+            return Printed(opened.diff(int(str(other)), later))
     with open_existing(store) as before, open_existing(other) as after:
         return Printed(before.diff(before, after))

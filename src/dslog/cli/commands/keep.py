@@ -1,6 +1,7 @@
 """Look after a store."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,14 +21,20 @@ commands = typer.Typer()
     panel=KEEP,
     examples=("dslog verify lineage.dslog", "dslog verify lineage.dslog --json"),
 )
-def verify(store: StorePath) -> Report:
+def verify(
+    store: StorePath,
+    *,
+    public_key: Annotated[
+        Path | None, typer.Option(help="Check the seal with this key, a PEM file.")
+    ] = None,
+) -> Report:
     """Re-read everything in a store and check it.
 
     Checks the catalog, the checksum and content of every file, and that lineage names no cell
     outside its arrays. The exit code is 1 when something is wrong.
     """
     with open_existing(store) as opened:
-        found = opened.verify()
+        found = opened.verify(public_key)
     checked = f"{counted(found.lineages, 'lineage')} and {counted(found.files, 'file')}"
     lines = [Text(f"{store} is sound: checked {checked}")]
     if not found.ok:
@@ -36,6 +43,22 @@ def verify(store: StorePath) -> Report:
         lines += [Text(f"  {problem}") for problem in found.problems]
     facts = {"ok": found.ok, **asdict(found), "problems": list(found.problems)}
     return Told(lines, facts, ok=found.ok)
+
+
+@command(commands, panel=KEEP, examples=("dslog seal lineage.dslog --key private.pem",))
+def seal(
+    store: StorePath,
+    *,
+    key: Annotated[Path, typer.Option(help="A private key, Ed25519 in a PEM file.")],
+) -> Report:
+    """Sign all that was committed, so that whoever has the public key can check a copy.
+
+    'openssl genpkey -algorithm ed25519 -out private.pem' makes a key, and 'openssl pkey -in
+    private.pem -pubout -out public.pem' its public half.
+    """
+    with open_existing(store, "a") as opened:
+        made = opened.seal(key)
+    return Told([f"sealed {store}: commit {made.number}, {made.digest[:16]}"], asdict(made))
 
 
 @command(commands, panel=KEEP, examples=("dslog gc lineage.dslog",))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.console import RenderableType
@@ -23,7 +23,6 @@ from dslog.cli.printer import (
     more_text,
     size_text,
 )
-from dslog.errors import NotFoundError, did_you_mean
 from dslog.store.arguments import call_text
 
 if TYPE_CHECKING:
@@ -113,6 +112,30 @@ def show(
     return Told([*_lineage_text(*pair)], {"lineages": _with_formulas(*pair)})
 
 
+@command(commands, panel=LOOK, examples=("dslog runs lineage.dslog"))
+def runs(store: StorePath, *, limit: Limit = None) -> Report:
+    """List the runs of a store, the newest first: who ran what when, and how it ended."""
+    with open_existing(store) as opened:
+        most = 20 if limit is None else limit
+        found, total = opened.last_runs(most), opened.stats()["runs"]
+    rows = [
+        (
+            f"  {run.number}",
+            run.name,
+            f"{run.began:%Y-%m-%d %H:%M:%S}",
+            run.state if run.error is None else f"{run.state}: {run.error}",
+            f"{count:,}",
+            ", ".join(f"{key}={value}" for key, value in run.params.items()),
+        )
+        for run, count in found.items()
+    ]
+    head = ("  run", "name", "began, UTC", "state", "operations", "parameters")
+    lines: list[Text | RenderableType] = [Text(f"{store}: {counted(cast('int', total), 'run')}")]
+    lines += [listing(head, rows, numbers=("operations",))] if rows else []
+    data = [{**run.to_dict(), "operations": count} for run, count in found.items()]
+    return Told(lines, {"runs": data})
+
+
 @command(commands, panel=LOOK, examples=("dslog leaks lineage.dslog",))
 def leaks(store: StorePath, *, limit: Limit = None) -> Report:
     """List where values left tracked arrays, so that what was made of them has no lineage.
@@ -185,14 +208,10 @@ def _lineage_data(info: "LineageInfo") -> dict[str, object]:
 
 def _portrait(store: "Store", name: str) -> Report:
     """One array: how it was made, what was made of it, and its lineage in words."""
-    arrays = {array.name: array for array in store.arrays()}
-    if name not in arrays:
-        hint = did_you_mean(name, arrays) or " 'dslog ls' lists the arrays."
-        raise NotFoundError(f"there is no array {name!r} in the store.{hint}")
-    shape, operations = arrays[name].shape, store.operations()
-    made_by = [operation for operation in operations if name in operation.outputs]
-    used_by = [operation for operation in operations if name in operation.inputs]
-    inputs = dict.fromkeys(info.in_ for info in store.lineages() if info.out == name)
+    info = store.find(name)
+    name, shape = info.name, info.shape
+    made_by, used_by, from_ = store.around(name)
+    inputs = dict.fromkeys(info.in_ for info in from_)
     pairs = [_read(store, name, in_) for in_ in inputs]
     lineages = [info for infos, _ in pairs for info in infos]
     formulas = [formula for _, formulas in pairs for formula in formulas]
@@ -215,7 +234,8 @@ def _portrait(store: "Store", name: str) -> Report:
 
 def _read(store: "Store", out: str, in_: str) -> tuple[list["LineageInfo"], list[str]]:
     formulas = [lineage.describe() for lineage in store.load(out, in_)]
-    return [info for info in store.lineages() if (info.out, info.in_) == (out, in_)], formulas
+    end = store.find(in_).name
+    return [info for info in store.around(out)[2] if info.in_ == end], formulas
 
 
 def _made_by(
@@ -245,6 +265,7 @@ def _call_of(operation: "Operation") -> str:
 def _operation_text(operation: "Operation") -> str:
     text = f"{_call_of(operation)}: operation {operation.id}, "
     text += f"{operation.created:%Y-%m-%d %H:%M} UTC"
+    text += f", run {operation.run}" + (f", {operation.place}" if operation.place else "")
     text += f", reused by {operation.reused}" if operation.reused else ""
     if operation.compared is None:
         return text

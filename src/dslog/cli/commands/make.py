@@ -63,10 +63,12 @@ def ingest(
     """Compress a relation from Parquet and store it as lineage.
 
     The relation has an integer column per axis: b0, b1, ... for the output and a0, a1, ... for the
-    input; each row says that one input cell contributed to one output cell.
+    input; each row says that one input cell contributed to one output cell. It goes to the newest
+    run, or to one of its own where that has OUT already.
     """
     shapes = {"--out-shape": (out, out_shape), "--in-shape": (in_, in_shape)}
     with open_existing(store, "a") as opened:
+        opened.go_on(out)
         _define(opened, shapes, path)
         stored = opened.lineage(out, in_, path, engine=engine.value)
     read = _bytes_of(path)

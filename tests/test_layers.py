@@ -31,6 +31,7 @@ ORDER = (
     "capture",
     "explain",
     "tables",
+    "pandas",
     "cli",
 )
 ALLOWED = {layer: set(ORDER[: place + 1]) for place, layer in enumerate(ORDER)}

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dslog import explain, tables
+    from dslog import explain, pandas, tables
     from dslog.capture.foreign.foreign_call import foreign
     from dslog.capture.foreign.watch import watch
     from dslog.capture.leaks import LeakError, LeakWarning
@@ -66,6 +66,7 @@ __all__ = [
     "foreign",
     "open",
     "operation",
+    "pandas",
     "plain",
     "repair",
     "spark",
@@ -88,6 +89,7 @@ _PLACES = {
     "foreign": "dslog.capture.foreign.foreign_call.foreign",
     "open": "dslog.capture.store.open_store",
     "operation": "dslog.capture.numpy.group.operation",
+    "pandas": "dslog.pandas",
     "plain": "dslog.capture.numpy.array.plain_values",
     "repair": "dslog.store.repair.repair",
     "spark": "dslog.sql.spark_session.spark",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.util
+import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.machinery import ModuleSpec
@@ -32,3 +33,16 @@ class Arrivals(importlib.abc.MetaPathFinder):
         run = partial(self._execute, spec.loader.exec_module)
         spec.loader.exec_module = run  # type: ignore[method-assign]
         return spec
+
+
+def when_imported(name: str, act: Callable[[], None]) -> None:
+    """Do something once a module is there: now, or when the program imports it."""
+
+    def execute(run: Callable[[ModuleType], None], module: ModuleType) -> None:
+        run(module)
+        act()
+
+    if name in sys.modules:
+        act()
+    else:
+        sys.meta_path.insert(0, Arrivals([name], execute))

@@ -232,10 +232,15 @@ def find_place(frame: FrameType | None) -> Place:
         origin = origin_of(frame.f_code)
         if origin == "program":
             return _place(frame, "" if library is None else _name_of(library))
-        if origin == "installed":
+        if origin == "installed" and not _is_ours(frame):
             library = frame
         frame = frame.f_back
     return Place("?", 0, "?") if innermost is None else _place(innermost, _name_of(innermost))
+
+
+def _is_ours(frame: FrameType) -> bool:
+    """Whether it is a frame of DSLog that passes for one of a library's."""
+    return str(frame.f_globals.get("__name__")).startswith("dslog.")
 
 
 def _place(frame: FrameType, inside: str) -> Place:

@@ -29,7 +29,15 @@ from dslog.store.files import Files, Stored
 from dslog.store.hooks import Answer
 from dslog.types import Array, Shape
 
-Found = Sequence[Sequence[Stored | None]]
+
+@dataclass(frozen=True, eq=False)
+class Deferred:
+    """Lineage that is built when it is stored, from what is kept till then."""
+
+    build: Callable[[], Stored]
+
+
+Found = Sequence[Sequence[Stored | Deferred | None]]
 """Per output, per input, its lineage; None where the input does not contribute at all."""
 
 
@@ -430,7 +438,9 @@ RECORDERS: weakref.WeakSet[StoreRecorder] = weakref.WeakSet()
 
 
 def _draft(step: Step) -> Draft:
-    lineages = [lineage for row in step.lineages for lineage in row]
-    influences = [lineage for row in step.influences for lineage in row]
-    found = lineages, step.args, step.answer, None, influences
-    return Draft(step.op, step.inputs, step.outputs, *found)
+    lineages, influences = (
+        [one.build() if isinstance(one, Deferred) else one for row in found for one in row]
+        for found in (step.lineages, step.influences)
+    )
+    rest = lineages, step.args, step.answer, None, influences
+    return Draft(step.op, step.inputs, step.outputs, *rest)

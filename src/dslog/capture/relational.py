@@ -17,12 +17,11 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from dslog.capture.table_product import Pairs, RowMap, TableProduct, unite_products
-from dslog.compress.provrc import provrc
+from dslog.capture.pandas.row_part import Part, Straight, into, lineage_of_parts, taken
+from dslog.capture.table_product import Pairs
 from dslog.errors import CaptureError, did_you_mean
 from dslog.lineage.lineage import Lineage
 from dslog.store.lineage_store import LineageStore
-from dslog.types import I64
 
 Function: TypeAlias = str | Callable[[pd.Series], object]
 Aggregates = Mapping[str, Function | tuple[str, Function]]
@@ -58,7 +57,7 @@ def group_by(
     result.columns = pd.Index([*keys, *made])
     numbers = groups.ngroup().to_numpy(np.int64)
     columns = frozenset(enumerate(places))
-    lineage = _lineage(result, frame, numbers, np.arange(len(frame)), columns, forward=True)
+    lineage = lineage_of_parts(result.shape, frame.shape, [Straight(into(numbers), columns)])
     args = {"by": keys, "agg": {new: _text(item) for new, item in made.items()}}
     _register(store, "group_by", to, result, [(name, frame, lineage)], args)
     return result
@@ -93,17 +92,15 @@ def inner_join(
     merged = numbered[0].merge(numbered[1], on=keys).sort_values(rows, ignore_index=True)
     from_left, from_right = (merged.pop(row).to_numpy(np.int64) for row in rows)
     ways = _ways(list(left_frame.columns), list(right_frame.columns), keys)
-    out = np.arange(len(merged))
-    sides: dict[str, list[tuple[str, pd.DataFrame, Lineage]]] = {}
-    for name, frame, source, columns in (
-        (left, left_frame, from_left, ways[0]),
-        (right, right_frame, from_right, ways[1]),
-    ):
-        lineage = _lineage(merged, frame, out, source, columns)
-        sides.setdefault(name, []).append((name, frame, lineage))
-    _register(
-        store, "inner_join", to, merged, [_united(some) for some in sides.values()], {"on": keys}
-    )
+    parts: dict[str, list[Part]] = {}
+    for name, source, columns in ((left, from_left, ways[0]), (right, from_right, ways[1])):
+        parts.setdefault(name, []).append(Straight(taken(source), columns))
+    frames = {right: right_frame, left: left_frame}
+    inputs = [
+        (name, frames[name], lineage_of_parts(merged.shape, frames[name].shape, some))
+        for name, some in parts.items()
+    ]
+    _register(store, "inner_join", to, merged, inputs, {"on": keys})
     return merged
 
 
@@ -123,31 +120,6 @@ def _ways(left: list[str], right: list[str], keys: list[str]) -> tuple[Pairs, Pa
     from_right = {(left.index(key), right.index(key)) for key in keys}
     from_right |= {(len(left) + number, place) for number, place in enumerate(rest)}
     return from_left, frozenset(from_right)
-
-
-def _lineage(
-    result: pd.DataFrame,
-    frame: pd.DataFrame,
-    out_rows: I64,
-    in_rows: I64,
-    columns: Pairs,
-    *,
-    forward: bool = False,
-) -> Lineage:
-    """Rows by columns; ``forward`` where each input row has one output row."""
-    pairs = np.stack([in_rows, out_rows] if forward else [out_rows, in_rows], axis=1)
-    sides = (len(frame), len(result)) if forward else (len(result), len(frame))
-    table = provrc(pairs.astype(np.int64), sides[:1], sides[1:])
-    return unite_products(
-        result.shape, frame.shape, [TableProduct(RowMap(table, forward=forward), columns)]
-    ).in_memory()
-
-
-def _united(some: list[tuple[str, pd.DataFrame, Lineage]]) -> tuple[str, pd.DataFrame, Lineage]:
-    """One lineage for a table that is on both sides."""
-    name, frame, first = some[0]
-    terms = tuple(term for _, _, lineage in some for term in lineage.terms)
-    return name, frame, Lineage(first.out_shape, first.in_shape, terms)
 
 
 def _register(

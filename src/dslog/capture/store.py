@@ -15,6 +15,7 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, overload
 
+from dslog.capture.arrival import when_imported
 from dslog.capture.leaks import LeakLog, Policy, own_read
 from dslog.capture.numpy.array import TrackedArray, track
 from dslog.capture.numpy.memory import Tracked, TrackedScalar, held_values, home_of
@@ -105,6 +106,7 @@ class Store(LineageStore):
         commit = self._registrar.commit
         self.recorder = StoreRecorder(commit, self._keeper, leaks, each=self._durable)
         self._frames: Tracker | None = None
+        self._watches_pandas = False
         self._use = self.recorder.use()
         self._rescue = weakref.finalize(self._use, self.recorder.close)
 
@@ -124,20 +126,31 @@ class Store(LineageStore):
         self, values: Any, name: str | None = None, *, keep_values: bool = False
     ) -> TrackedArray: ...
 
-    def track(
-        self, values: Any, name: str | None = None, *, keep_values: bool = False
-    ) -> TrackedArray | TrackedFrame:
+    def track(self, values: Any, name: str | None = None, *, keep_values: bool = False) -> Any:
         """Return values as an array whose lineage is recorded, called ``name`` in this store.
 
-        A Spark DataFrame becomes a tracked frame, anything else a tracked array. Without a name it
+        A Spark DataFrame becomes a tracked frame, a frame or series of pandas one that is followed,
+        anything else a tracked array. Without a name it
         gets one: ``array``, ``array_2`` ... The values are not stored; with ``keep_values`` they
         are, and those of everything that is made of them.
         """
-        self._catalog.before_use(self.recorder.flush_all)  # from here on something may wait
         if is_frame(values):
+            self._catalog.before_use(self.recorder.flush_all)  # from here on something may wait
             return self._track_frame(values, name, keep_values=keep_values)
-        SUBSTITUTION.begin(self.recorder)
+        self.watch_program()
+        if is_table(values):
+            return _tables_of_pandas().track_table(
+                self.recorder, values, name, keep_values=keep_values
+            )
         return track(self.recorder, values, name, keep_values=keep_values)
+
+    def watch_program(self) -> None:
+        """Have whatever a program tracks from here on committed before the store is asked."""
+        self._catalog.before_use(self.recorder.flush_all)
+        SUBSTITUTION.begin(self.recorder)
+        if not self._watches_pandas:
+            self._watches_pandas = True
+            when_imported("pandas", partial(_watch_pandas, weakref.ref(self.recorder)))
 
     def _track_frame(
         self, frame: DataFrame, name: str | None, *, keep_values: bool
@@ -179,13 +192,18 @@ class Store(LineageStore):
 
     def name_of(self, value: object) -> str | None:
         """Return the name of an array or number in this store; None if it is not tracked here."""
+        if is_table(value):
+            named: str | None = _tables_of_pandas().name_of(self.recorder, value)
+            return named
         if not isinstance(value, Tracked | TrackedScalar) or home_of(value) is not self.recorder:
             return None
         name: str | None = value.name  # type: ignore[union-attr]
         return name
 
     def name(self, value: Any, name: str) -> Any:
-        """Give a tracked array or number a name in this store and return it."""
+        """Give a tracked array, number, frame or series a name in this store and return it."""
+        if is_table(value):
+            return _tables_of_pandas().name_table(self.recorder, value, name)
         return value.named(name)
 
     def values(self, name: str) -> Array:
@@ -310,6 +328,29 @@ class Store(LineageStore):
 
 
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def is_table(value: object) -> bool:
+    """Whether something is a frame or a series of pandas, which is not imported to find out."""
+    kind = type(value)
+    return kind.__module__.startswith("pandas.") and kind.__name__ in (
+        "DataFrame",
+        "Series",
+        "Index",
+    )
+
+
+def _watch_pandas(recorder: weakref.ref[StoreRecorder]) -> None:
+    home = recorder()
+    if home is not None and not home.closed:
+        _tables_of_pandas().begin(home)
+
+
+def _tables_of_pandas() -> Any:
+    """Import pandas' side of tracking, only now that there is something of pandas."""
+    from dslog.capture.pandas import tracked_table  # noqa: PLC0415
+
+    return tracked_table
 
 
 def _after_fork() -> None:

@@ -104,7 +104,7 @@ class WatchedLibraries:
             if _is_function(value, module):
                 replaced[id(value)] = value, self._watched(module, name, value)
         ask = vars(module).get("__getattr__")  # of one that imports its parts when asked for them
-        for other in filter(_is_program, list(sys.modules.values())):
+        for other in filter(is_program, list(sys.modules.values())):
             for name, value in list(vars(other).items()):
                 known = getattr(value, "__name__", "") if _is_function(value, module) else ""
                 if ask and known in public and id(value) not in replaced and ask(known) is value:
@@ -207,7 +207,7 @@ def _is_function(value: Any, module: ModuleType) -> bool:
     return known and str(home).partition(".")[0] in (library, "")
 
 
-def _is_program(module: Any) -> bool:
+def is_program(module: Any) -> bool:
     """Whether a module is a program's own, so that what it imported by name is to be replaced."""
     if not isinstance(module, ModuleType):
         return False

@@ -459,6 +459,10 @@ def held_values(recorder: StoreRecorder) -> dict[str, Array]:
             node, plain = settled_node(value), plain_of(value)
         elif isinstance(value, TrackedScalar):
             node, plain = own_node(value), np.asarray(value.plain)
+        elif type(value).__module__.startswith("pandas."):
+            from dslog.capture.pandas.table_state import held_table  # noqa: PLC0415
+
+            node, plain = held_table(value)
         else:
             continue
         if node is not None and node.stored:

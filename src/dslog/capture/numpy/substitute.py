@@ -72,6 +72,9 @@ def _convert(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     if isinstance(value, TrackedFlat):
         value = value.copy()
         args = (value, *args[1:])
+    if value is not None and args and "_dslog" in getattr(value, "__dict__", ()):  # of pandas
+        value = value.to_numpy()
+        args = (value, *args[1:])
     if isinstance(value, (Tracked, TrackedScalar)):
         if isinstance(value, TrackedMatrix) and original.__name__ != "asanyarray":
             args = (plainly(value), *args[1:])

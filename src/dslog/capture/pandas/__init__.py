@@ -1,0 +1,1 @@
+"""pandas frames and series that know where their cells came from."""

@@ -148,9 +148,11 @@ class PlanTables:
             for cells, decides in ((before.reads.get(out, NONE), False), (before.decides, True)):
                 for of, column in cells:
                     columns.setdefault(of, (set(), set()))[decides].add((place, column))
-        named = [of for of in columns if not isinstance(of, Source)]
+        others = [of for of in columns if isinstance(of, Source)]
+        named: list[int | Source] = [of for of in before.ids if of in columns]
         few = self._few(ids.select(OUT, *(f"i{of}" for of in named)), known) if named else None
-        for of, (read, decided) in columns.items():
+        for of in named + sorted(others, key=lambda one: one.table.node.name):
+            read, decided = columns[of]
             source = of if isinstance(of, Source) else before.ids[of][0]
             link = fresh_column("link")
             if isinstance(of, Source):

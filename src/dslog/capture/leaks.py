@@ -32,6 +32,11 @@ _NO_WAY_BACK = re.compile(
 """What draws, shows or compares: nothing comes back from there."""
 
 
+def gives_nothing_back(place: Place) -> bool:
+    """Whether what was called at a place only draws, shows or compares."""
+    return _NO_WAY_BACK.match(place.inside) is not None
+
+
 class LeakWarning(UserWarning):
     """Values left a tracked array: what is made of them has no lineage."""
 
@@ -86,7 +91,7 @@ class LeakLog:
                 return
             frame = frame.f_back
         place = find_place(frame)
-        if _NO_WAY_BACK.match(place.inside):
+        if gives_nothing_back(place):
             loses = False
         if loses and tell:
             self._tell(way, place)

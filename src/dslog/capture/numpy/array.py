@@ -182,7 +182,7 @@ class Methods(Tracked):
         elif kinds and set(kinds) <= SUBCLASSES.keys() and len(args) + len(kwargs) == 1:
             return SUBCLASSES[kinds[0]](wrap(TrackedArray, replace(self.tracking)))
         elif any(issubclass(kind, np.ndarray) for kind in kinds):
-            return take(self, "view").view(*args, **kwargs)
+            return lend(self, "view").view(*args, **kwargs)
         return execute(type(self), "numpy.ndarray.view", np.ndarray.view, (self, *args), kwargs)
 
     def fill(self, value: Any) -> None:
@@ -563,11 +563,20 @@ class TrackedArray(Leaves, Methods):
 
     @property
     def __array_interface__(self) -> Any:
-        return lend(self, "__array_interface__").__array_interface__
+        return lend(self, "__array_interface__", ends=False).__array_interface__
 
-    def buffer_values(self) -> Any:
-        """Return the values for the buffer protocol."""
-        return lend(self, "buffer")
+    @property
+    def __array_struct__(self) -> Any:
+        return lend(self, "__array_struct__", ends=False).__array_struct__
+
+    def buffer_values(self, flags: int) -> Any:
+        """Return the values for the buffer protocol.
+
+        ``np.frombuffer`` (1) and ``np.ndarray(buffer=)`` (0x99) want bytes to write to, give the
+        buffer back at once, and go on with the memory; so may others that want such.
+        """
+        asked = flags | plain_of(self).flags.writeable ^ 1
+        return lend(self, "buffer", ends=asked not in (1, 0x99))
 
     def __dlpack__(self, **options: Any) -> Any:
         return lend(self, "__dlpack__").__dlpack__(**options)
@@ -583,7 +592,7 @@ class TrackedArray(Leaves, Methods):
     @property
     def ctypes(self) -> Any:
         """See ``numpy.ndarray.ctypes``; the values leave tracking."""
-        return lend(self, "ctypes").ctypes
+        return lend(self, "ctypes", ends=False).ctypes
 
 
 UFUNCS = {

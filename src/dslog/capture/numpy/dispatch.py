@@ -40,7 +40,7 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.numpy.overwrite import identity_on, write_view
 from dslog.capture.numpy.registry import REGISTRY, Found, find
-from dslog.capture.numpy.way_out import leak, look
+from dslog.capture.numpy.way_out import leak, look, oversee
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder
 from dslog.cells.boxes import unpaint
 from dslog.compress.encoder import compress
@@ -299,6 +299,7 @@ def _execute_into(
     if outs is not None:
         plain_outs = tuple(plain_of(o) if isinstance(o, Tracked) else o for o in outs)
         options["out"] = plain_outs if is_ufunc else plain_outs[0]
+    oversee(outs or (), *inputs.arrays)
     masking = None
     if where is not None:
         by_cell = isinstance(func, np.ufunc) or name in _BY_CELL

@@ -52,7 +52,7 @@ from dslog.capture.numpy.overwrite import Origin
 from dslog.capture.numpy.overwrite import set_item as assign_item
 from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.view import is_view, place
-from dslog.capture.numpy.way_out import decide, leak
+from dslog.capture.numpy.way_out import decide, leak, oversee
 from dslog.capture.recorder import Node, Step, StoreRecorder
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array, Shape
@@ -203,6 +203,7 @@ def target_memory(array: Any, *values: Any) -> Memory | None:
     """Return the memory that values are about to be written into, None if it isn't tracked."""
     if not isinstance(array, Tracked):
         return None
+    oversee((array,), *values)
     memory = memory_of(array)
     if memory is None:
         return memory_to_write(array, home_among(values))

@@ -45,6 +45,30 @@ class Loan:
         return self._given() if self._given is not None and self._view is view else None
 
 
+Loans = list[weakref.ref[Loan] | None]
+"""Who has a memory now; None where the end can't be seen, as of an address."""
+
+
+def lend(loans: Loans, view: Array, *, ends: bool) -> Array:
+    """Return a view of a memory for somebody else, whose end can be seen or not."""
+    for each in loans if ends else ():
+        loan = each() if each is not None else None
+        if loan is not None and (given := loan.again(view)) is not None:
+            return given
+    loan = Loan(view)
+    given = loan.given() if ends else None
+    if given is not None:
+        loans[:] = [*still_lent(loans), weakref.ref(loan)]
+    elif None not in loans:
+        loans.append(None)
+    return view if given is None else given
+
+
+def still_lent(loans: Loans) -> Loans:
+    """Return the loans that have not ended."""
+    return [loan for loan in loans if loan is None or loan() is not None]
+
+
 def differing(old: Array, new: Array) -> Mask:
     """Say for each cell whether its bytes are others; of an object, whether it is another."""
     if new.dtype.hasobject:
@@ -63,11 +87,11 @@ _KEPT: list[Any] = []  # what the interpreter points to must stay
 
 
 def give_buffers(kind: type) -> None:
-    """Let objects of a class give the buffer of what their ``buffer_values()`` returns."""
+    """Let objects of a class give the buffer of what their ``buffer_values(flags)`` returns."""
     if sys.version_info >= (3, 12):
 
         def buffer(self: Any, flags: int) -> memoryview:
-            return self.buffer_values().__buffer__(flags)  # type: ignore[no-any-return]
+            return self.buffer_values(flags).__buffer__(flags)  # type: ignore[no-any-return]
 
         kind.__buffer__ = buffer  # type: ignore[attr-defined]
         return
@@ -77,7 +101,7 @@ def give_buffers(kind: type) -> None:
 
     def get_buffer(self: Any, view: int, flags: int) -> int:
         try:
-            return int(get(self.buffer_values(), view, flags))
+            return int(get(self.buffer_values(flags), view, flags))
         except Exception:  # noqa: BLE001 (the caller is told by -1, whatever it was)
             return -1
 

@@ -14,10 +14,9 @@ is in ``array.py`` and ``scalar.py``.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -25,7 +24,7 @@ import numpy as np
 from dslog.algebra.product import all_to_all
 from dslog.capture.capture_cost import CaptureCost
 from dslog.capture.numpy.cell_source import Source, lineages_of
-from dslog.capture.numpy.loan import Loan, differing
+from dslog.capture.numpy.loan import Loans, differing, lend, still_lent
 from dslog.capture.numpy.overwrite import Write, resolve
 from dslog.capture.numpy.view import lineage_of_view
 from dslog.capture.recorder import Node, Recorder, Step, StoreRecorder, Use
@@ -93,7 +92,13 @@ class Memory:
     )
 
     def __init__(
-        self, root: Array, node: Node, recorder: StoreRecorder, *, keep: bool = False
+        self,
+        root: Array,
+        node: Node,
+        recorder: StoreRecorder,
+        *,
+        keep: bool = False,
+        lent: Loans | None = None,
     ) -> None:
         self.root = root
         self.keep = keep
@@ -101,15 +106,15 @@ class Memory:
         self.recorder = recorder
         self.use = recorder.use()
         self.version = 0
-        self.still = True  # no write waits, and nobody else may write
+        self.still = not lent  # no write waits, and nobody else may write
         self._first: Node | None = None  # whose name those of later versions begin with
         self._made = 0
         self._writes: list[Write] = []
         self._cells: dict[int, Source | None] = {}  # written after those
         self._recorder: Recorder | None = None  # of the waiting writes
         self._scopes: tuple[Scope, ...] | None = None  # when the last cell was written
-        self._lent: list[weakref.ref[Loan] | None] = []  # None where the end can't be seen
-        self._seen: Array | None = None  # what the memory held while it is lent
+        self._lent = lent or []
+        self._seen = root.copy("C") if lent else None  # what the memory held while it is lent
 
     @property
     def waiting(self) -> bool:
@@ -181,35 +186,28 @@ class Memory:
     def reset(self, mark: tuple[Any, ...]) -> None:
         """Forget the versions since a mark; the values are somebody else's business."""
         self.node, self.version, self._first, self._made = mark
-        self._writes, self._cells, self._lent, self._seen = [], {}, [], None
-        self.still = True
+        self._writes, self._cells = [], {}
+        self._seen = self.root.copy("C") if self._lent else None
+        self.still = not self._lent
 
-    # what others may write
+    # what others may read and write
 
     @property
     def is_lent(self) -> bool:
-        """Whether somebody else may have written since :meth:`watch` looked."""
+        """Whether somebody else may have written since :meth:`watch` looked, and may read."""
         return bool(self._lent)
 
-    def lend(self, view: Array) -> Array:
+    def lend(self, view: Array, *, ends: bool = True) -> Array:
         """Return a view for somebody who may write into it, now or as long as they hold it."""
-        if not view.flags.writeable:
-            return view
         self.still = False
-        for each in self._lent:
-            loan = each() if each is not None else None
-            if loan is not None and (given := loan.again(view)) is not None:
-                return given
-        loan = Loan(view)
-        given = loan.given()
-        self._lent.append(None if given is None else weakref.ref(loan))
-        if self._seen is None:
+        given = lend(self._lent, view, ends=ends)
+        if self._seen is None and view.flags.writeable:
             self._seen = self.root.copy("C")
-        return view if given is None else given
+        return given
 
     def watch(self) -> None:
         """Take note of cells that somebody else wrote: where they come from is not known."""
-        self._lent = [loan for loan in self._lent if loan is None or loan() is not None]
+        self._lent = still_lent(self._lent)
         seen = self._seen
         if seen is not None and (written := differing(seen, self.root)).any():
             self.write(Write(np.flatnonzero(written), ()))
@@ -265,6 +263,11 @@ class Latent:
     root: Array
     made: str
     memory: Memory | None = None
+    lent: Loans = field(default_factory=list)
+
+    def lend(self, view: Array, *, ends: bool = True) -> Array:
+        """Return a view for somebody who may look at it when something tracked is in it."""
+        return lend(self.lent, view, ends=ends)
 
 
 @dataclass(slots=True, eq=False)
@@ -416,10 +419,18 @@ def memory_to_write(array: Tracked, home: StoreRecorder | None) -> Memory | None
     recorder = recorder_of(home)
     node = recorder.node(latent.root.shape, latent.made, latent.made)
     recorder.record(Step(latent.made, [], [node], ((),), {}))
-    latent.memory = Memory(latent.root, node, home)
+    latent.memory = Memory(latent.root, node, home, lent=still_lent(latent.lent))
     home.see(array)
     _tell_scope(array, home)
     return memory_of(array)
+
+
+def is_overseen(array: Any) -> bool:
+    """Whether somebody else may read what is going to be written into an array."""
+    if not isinstance(array, Tracked):
+        return False
+    memory, latent = memory_of(array), array.tracking.latent
+    return memory.is_lent if memory is not None else bool(latent and still_lent(latent.lent))
 
 
 def is_tracked(value: object) -> bool:

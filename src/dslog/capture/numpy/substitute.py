@@ -112,6 +112,8 @@ def _finite(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
 
 def _with_lists(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``np.sum([x, y])``: numpy does not look into lists before it takes their values."""
+    if args and isinstance(args[0], Tracked):
+        return original(*args, **kwargs)
     with seen_leaving() as seen:
         result = original(*args, **kwargs)
     if seen:

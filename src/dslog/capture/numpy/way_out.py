@@ -9,17 +9,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from dslog.capture.leaks import gives_nothing_back
 from dslog.capture.numpy.cell_source import nodes_in
 from dslog.capture.numpy.memory import (
     Tracked,
     TrackedScalar,
     home_of,
+    is_overseen,
     memory_of,
     node_of,
     plain_of,
     tracked_in,
 )
-from dslog.capture.place import called_in, caller, is_shown
+from dslog.capture.place import called_in, caller, find_place, is_shown
 from dslog.capture.recorder import RECORDERS, Node, StoreRecorder
 from dslog.types import Array
 
@@ -70,13 +72,23 @@ def take(value: Tracked | TrackedScalar, way: str) -> Any:
     return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
 
 
-def lend(array: Tracked, way: str) -> Array:
-    """Return the memory of an array to somebody who goes on without lineage, and may write."""
+def lend(array: Tracked, way: str, *, ends: bool = True) -> Array:
+    """Return the memory of an array to somebody who goes on without lineage, and may write.
+
+    ``ends`` says whether it is seen when they let go of it. What only draws gets a copy.
+    """
     leak(way, array)
-    memory, plain = memory_of(array), plain_of(array)
-    if _called_by_f2py():
+    plain = plain_of(array)
+    if _called_by_f2py() or gives_nothing_back(find_place(caller())):
         return plain.copy("K")
-    return plain if memory is None else memory.lend(plain)
+    lender = memory_of(array) or array.tracking.latent
+    return plain if lender is None else lender.lend(plain, ends=ends)
+
+
+def oversee(arrays: Iterable[Any], *values: Any) -> None:
+    """Take note that values are about to go into memory that somebody else may read."""
+    if any(map(is_overseen, arrays)):
+        leak("lent memory", *values)
 
 
 def _called_by_f2py() -> bool:

@@ -57,7 +57,8 @@ def same(shown, printed):
 
 def run_python(block, names):
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    with pytest.MonkeyPatch.context() as terminal, contextlib.redirect_stdout(printed):
+        terminal.setattr(sys, "__stdout__", printed)
         exec(compile("\n" * block.line + block.content, "block", "exec"), names)
     return printed.getvalue()
 

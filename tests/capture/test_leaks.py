@@ -6,7 +6,6 @@ import ctypes
 import hashlib
 import io
 import json
-import logging
 import multiprocessing
 import multiprocessing.pool
 import os
@@ -176,14 +175,7 @@ DECISIONS = {
     "sorted": ("bool", lambda x: [t > 1 for t in sorted(x[0])]),
     "shape": ("shape", lambda x: len(np.zeros(x.astype(int)[0, 0]))),
     "slice": ("slice", lambda x: len(PLAIN[0]) - len(x[: x.astype(int)[0, 0]])),
-    "format": ("text", lambda x: print(f"{x[0, 0]:.2f} {x}", file=io.StringIO())),
-    "str": ("text", lambda x: print("of", str(x), file=io.StringIO())),
-    "repr in a text": ("text", lambda x: print(f"{x[0, 0]!r}".ljust(9), file=io.StringIO())),
-    "a message": ("text", lambda x: str(type(ValueError(f"{x[0, 0]} is wrong")))),
-    "print": ("text", lambda x: print(x[0, 0], file=io.StringIO())),
-    "a list that is printed": ("text", lambda x: print([x[0, 0]], file=io.StringIO())),
     "sleep": ("sleep", lambda x: time.sleep(x[0, 0] * 0)),
-    "log": ("text", lambda x: logging.getLogger("test").error("%s", x[0, 0])),
 }
 
 

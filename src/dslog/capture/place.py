@@ -110,62 +110,16 @@ def _paths(code: CodeType) -> dict[int, tuple[str, ...]]:
     loads = [each for each in dis.get_instructions(code) if _is_load(each) and each.positions]
     found = {}
     for at, last in _loads_called(code).items():
-        begin, end = _span(last)
-        ends = {_span(each)[1]: each.argval for each in loads if _span(each)[0] == begin}
+        begin, end = span_of(last)
+        ends = {span_of(each)[1]: each.argval for each in loads if span_of(each)[0] == begin}
         found[at] = tuple(ends[one] for one in sorted(ends) if one <= end)
     return found
 
 
-def _span(each: dis.Instruction) -> tuple[tuple[int, int], tuple[int, int]]:
+def span_of(each: dis.Instruction) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return where in the text an instruction's expression begins and ends."""
     line, last_line, column, last_column = each.positions or (0, 0, 0, 0)
     return (line or 0, column or 0), (last_line or 0, last_column or 0)
-
-
-def is_shown() -> bool:
-    """Whether a text that is being made is only looked at: it is printed, logged or drawn.
-
-    Not if a program keeps the text, or gives it to anything else: it can be read again.
-    """
-    frame = caller()
-    if frame is None or origin_of(frame.f_code) != "program":
-        return frame is None or frame.f_globals.get("__name__") not in _WRITING
-    return _is_shown_at(frame.f_code, frame.f_lasti)
-
-
-_WRITING = frozenset({"csv", "configparser", "xml.etree.ElementTree"})
-"""Libraries that write what they are given as it is."""
-_SHOWING = frozenset(
-    [
-        *("print", "display", "pprint", "warn", "debug", "info", "warning", "error", "exception"),
-        *("critical", "log", "plot", "scatter", "bar", "annotate", "legend", "text", "title"),
-        *("suptitle", "xlabel", "ylabel", "set_title", "set_xlabel", "set_ylabel", "set_text"),
-    ]
-)
-_TEXTS = frozenset({"str", "repr", "format", "join", "ljust", "rjust", "center", "strip", "round"})
-"""Calls whose result is the text again, or part of a longer one."""
-
-
-@lru_cache(maxsize=4096)
-def _is_shown_at(code: CodeType, at: int) -> bool:
-    """Whether what an instruction makes goes straight to a call that shows it, or raises it.
-
-    >>> code = compile("print(f'{x}'); y = f'{x}'", "<doctest>", "exec")
-    >>> made = [each.offset for each in dis.get_instructions(code) if "FORMAT" in each.opname]
-    >>> [_is_shown_at(code, offset) for offset in made]
-    [True, False]
-    """
-    spans = {each.offset: _span(each) for each in dis.get_instructions(code)}
-    begin, end = spans[at]
-    around = {
-        spans[offset]: load.argval
-        for offset, load in _loads_called(code).items()
-        if spans[offset][0] <= begin and end <= spans[offset][1]
-    }
-    for span in sorted(around, key=lambda span: (span[1], [-at for at in span[0]])):
-        name = around[span]
-        if name not in _TEXTS:
-            return name in _SHOWING or name.endswith(("Error", "Exception", "Warning"))
-    return False
 
 
 @lru_cache(maxsize=4096)

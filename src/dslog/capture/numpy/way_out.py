@@ -21,8 +21,9 @@ from dslog.capture.numpy.memory import (
     plain_of,
     tracked_in,
 )
-from dslog.capture.place import called_in, caller, find_place, is_shown
+from dslog.capture.place import called_in, caller, find_place
 from dslog.capture.recorder import RECORDERS, Node, StoreRecorder
+from dslog.capture.text_use import is_shown
 from dslog.types import Array
 
 

@@ -1,0 +1,265 @@
+"""What becomes of a text that is being made: it is only looked at, or it can be read again.
+
+A text with a value in it goes nowhere if the code that makes it hands it, through other texts at
+most, to something that shows it on the program's own terminal: ``print``, a logger, a warning. What
+is called is looked at, not its name; where that can't be told the text is taken for kept.
+"""
+
+from __future__ import annotations
+
+import dis
+import logging
+import pprint
+import sys
+import warnings
+from collections.abc import Mapping
+from functools import lru_cache
+from inspect import getattr_static
+from types import CodeType, FrameType
+from typing import Any
+
+from dslog.capture.place import caller, origin_of, span_of
+
+_MADE_BY = ("CALL", "FORMAT_", "BINARY_OP", "CONVERT_VALUE")
+_PASSED_BY = (
+    *("FORMAT_", "BUILD_STRING", "BUILD_TUPLE", "BUILD_LIST", "CONVERT_VALUE", "LIST_EXTEND"),
+    *(
+        "LIST_TO_TUPLE",
+        "COMPARE_OP",
+        "BUILD_MAP",
+        "BUILD_CONST_KEY_MAP",
+        "PRECALL",
+        "KW_NAMES",
+        "PUSH_NULL",
+        "LOAD_METHOD",
+    ),
+    *("LOAD_ATTR", "LOAD_CONST", "MAKE_FUNCTION", "GET_ITER", "JUMP_FORWARD", "NOP"),
+)
+_ENDS = ("POP_TOP", "PRINT_EXPR", "RETURN_VALUE", "YIELD_VALUE", "LIST_APPEND")
+_INNER = frozenset(
+    {"<listcomp>", "<genexpr>", "<lambda>", "__str__", "__repr__", "__format__", "__iter__"}
+)
+_PRINT = print
+_TEXTS = (str, repr, format, ascii, list, tuple, map, sorted, reversed, round, len)
+_METHODS = frozenset({"__str__", "__repr__", "__format__"})
+_LOGGERS = tuple(
+    vars(place)[name]
+    for place in (logging, logging.Logger)
+    for name in ("debug", "info", "warning", "error", "exception", "critical", "log")
+)
+_CONSOLES = ("ipykernel.", "idlelib.", "doctest")
+_WARN = warnings.warn, warnings.showwarning, vars(warnings).get("_showwarnmsg_impl")
+
+
+def is_shown() -> bool:
+    """Whether a text that is being made is only looked at.
+
+    Not if a program keeps the text, or gives it to anything else: it can be read again.
+    """
+    frame = inner = caller()
+    made: CodeType | None = None
+    while frame is not None:
+        verdict = _verdict(frame, made)
+        if verdict is not None or (frame.f_code.co_name not in _INNER):
+            return bool(verdict) or (
+                inner is not None and origin_of(inner.f_code) == "installed" and _shown_by(inner)
+            )
+        is_body = frame.f_code.co_name[0] == "<"
+        made, frame = frame.f_code if is_body else None, frame.f_back
+    return False
+
+
+def _verdict(frame: FrameType, made: CodeType | None) -> bool | None:
+    """Whether what is made at a frame's instruction is shown; None if it is given back."""
+    for use in _uses(frame.f_code, frame.f_lasti, made):
+        if not isinstance(use, tuple):
+            shown = use == "POP_TOP" or sys.displayhook is sys.__displayhook__
+            return shown if use in ("POP_TOP", "PRINT_EXPR") else None
+        names, simple, arguments = use
+        if not names:
+            continue
+        owner, function = _found(frame, names)
+        if not _is_text(function, names[-1]):
+            return simple and _shows(frame, owner, function, dict(arguments))
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _uses(code: CodeType, at: int, made: CodeType | None) -> tuple[Any, ...]:
+    """Return what happens to a text that an instruction makes, up to where that can't be told.
+
+    A call is the names that find what is called, none for a method of the text itself or of one
+    that is written down; whether all arguments are in sight; and those that are named.
+
+    >>> code = compile("print(f'{x}', file=sys.stderr); y = f'{x}'", "<doctest>", "exec")
+    >>> made = [each.offset for each in dis.get_instructions(code) if "FORMAT" in each.opname]
+    >>> [_uses(code, offset, None) for offset in made]
+    [((('print',), True, (('file', ('sys', 'stderr')),)), 'POP_TOP'), ()]
+    """
+    instructions = [each for each in dis.get_instructions(code) if each.positions]
+    here = _start(instructions, at, made)
+    if here is None:
+        return ()
+    begin, end = span_of(instructions[here])
+    uses: list[Any] = []
+    for k in range(here, len(instructions)):
+        each = instructions[k]
+        first, last = span_of(each)
+        if not (first <= begin and end <= last):
+            continue
+        if each.opname.startswith(_ENDS):
+            return (*uses, each.opname)
+        if each.opname in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
+            if made is None or (first, last) != (begin, end):  # not the call of what is made here
+                uses.append(_call(code, instructions[:k], each, k > here and begin))
+        elif not each.opname.startswith(_PASSED_BY) and not _joins(instructions[:k], each):
+            break
+    return tuple(uses)
+
+
+def _start(instructions: list[dis.Instruction], at: int, made: CodeType | None) -> int | None:
+    """Return the number of the instruction that makes a text, or whose code ``made`` it."""
+    if made is not None:
+        return next((k for k, each in enumerate(instructions) if each.argval is made), None)
+    here = max((k for k, each in enumerate(instructions) if each.offset <= at), default=None)
+    while here is not None and instructions[here].opname in ("PRECALL", "KW_NAMES"):
+        here += 1
+    is_maker = here is not None and instructions[here].opname.startswith(_MADE_BY)
+    return here if is_maker else None
+
+
+def _call(code: CodeType, before: list[dis.Instruction], call: dis.Instruction, text: Any) -> Any:
+    """Return what a call says of what it calls; ``before`` are the instructions before it."""
+    begin, end = span_of(call)
+    loads = [each for each in before if span_of(each)[0] == begin and span_of(each)[1] < end]
+    own = text is False and loads and loads[-1].argval in _METHODS
+    if loads and (own or begin == text or _is_written(loads[0])):
+        return (), True, ()  # a method of a text, or one that makes it
+    compound = not loads or any(not each.opname.startswith(("LOAD_", "PUSH_")) for each in loads)
+    names = tuple(each.argval for each in loads if each.opname.startswith("LOAD_"))
+    inside = [each for each in before if begin <= span_of(each)[0] and span_of(each)[1] <= end]
+    hidden = any(e.opname.startswith("DICT_") or e.argval == "file" for e in inside)
+    simple = call.opname != "CALL_FUNCTION_EX" or not hidden
+    return ("?",) if compound else names, simple, _arguments(code, before, call)
+
+
+def _is_written(load: dis.Instruction) -> bool:
+    return load.opname == "LOAD_CONST" and isinstance(load.argval, str)
+
+
+def _arguments(code: CodeType, before: list[dis.Instruction], call: dis.Instruction) -> Any:
+    """Return the arguments that have names; the last one's with the names that find it."""
+    place = next((k for k in (-1, -2) if before[k].opname == "KW_NAMES"), None)
+    if call.opname == "CALL_KW":
+        place = -1
+    if place is None:
+        return ()
+    keys = (
+        before[place].argval if call.opname == "CALL_KW" else code.co_consts[before[place].arg or 0]
+    )
+    found: list[str] = []
+    for each in reversed(before[:place]):
+        if not each.opname.startswith("LOAD_") or not isinstance(each.argval, str):
+            break
+        found.insert(0, each.argval)
+        if not each.opname.startswith(("LOAD_ATTR", "LOAD_METHOD")):
+            break
+    return (*((key, ("?",)) for key in keys[:-1]), (keys[-1], tuple(found) or ("?",)))
+
+
+def _joins(before: list[dis.Instruction], operator: dis.Instruction) -> bool:
+    """Whether an operator joins texts only: those of objects may do anything with a text."""
+    if operator.opname != "BINARY_OP":
+        return False
+    begin, end = span_of(operator)
+    inside = [each for each in before if begin <= span_of(each)[0] and span_of(each)[1] <= end]
+    made = [span_of(each) for each in inside if each.opname.startswith(("CALL", "FORMAT_"))]
+    loads = [each for each in inside if each.opname.startswith("LOAD_") and not _is_written(each)]
+    if operator.argrepr == "%":
+        return bool(inside) and _is_written(inside[0])
+    spans = [span_of(each) for each in loads]
+    return operator.argrepr == "+" and all(
+        any(start <= first and last <= stop for start, stop in made) for first, last in spans
+    )
+
+
+def _found(frame: FrameType, names: tuple[str, ...]) -> tuple[Any, Any]:
+    """Return what the last of some names is taken from in a frame, and what it means there."""
+    owner = found = None
+    for space in (frame.f_builtins, frame.f_globals, frame.f_locals):
+        found = space.get(names[0], found)
+    for name in names[1:]:
+        owner, found = found, getattr_static(found, name, None)
+    return owner, found
+
+
+def _is_text(function: Any, name: str) -> bool:
+    """Whether a call gives the text again, or more with it, and keeps none."""
+    if name in _METHODS:
+        code = getattr(function, "__code__", None)
+        return code is None or origin_of(code) == "dslog"
+    return any(function is each for each in _TEXTS)
+
+
+def _shows(
+    frame: FrameType, owner: Any, function: Any, named: Mapping[str, tuple[str, ...]]
+) -> bool:
+    """Whether what is called only shows what it is given."""
+    if function is _PRINT:
+        names = named.get("file", ("sys", "stdout"))
+        return _is_terminal(_found(frame, names)[1] if "file" in named else sys.stdout)
+    if function is pprint.pprint or function is pprint.pp:
+        return "stream" not in named and _is_terminal(sys.stdout)
+    if function is _WARN[0]:
+        return _warns_only()
+    if any(function is each for each in _LOGGERS):
+        return _logs_only(owner if isinstance(owner, logging.Logger) else logging.root)
+    return getattr(function, "__name__", "") == "write" and _is_terminal(owner)
+
+
+def _is_terminal(stream: Any) -> bool:
+    """Whether a stream is the program's own, or a notebook's."""
+    own = stream is not None and (stream is sys.__stdout__ or stream is sys.__stderr__)
+    return own or type(stream).__module__.startswith(_CONSOLES)
+
+
+def _warns_only() -> bool:
+    """Whether warnings go to the terminal: nobody collects them or has them raised."""
+    now = warnings.warn, warnings.showwarning, vars(warnings).get("_showwarnmsg_impl")
+    raised = any(action[0] == "error" for action in warnings.filters)
+    return now == _WARN and not raised and _is_terminal(sys.stderr)
+
+
+def _logs_only(logger: logging.Logger | None) -> bool:
+    """Whether what is logged goes to terminals alone."""
+    if logging.getLogRecordFactory() is not logging.LogRecord:
+        return False
+    handlers: list[logging.Handler] = []
+    while logger is not None:
+        if logger.filters or type(logger) not in (logging.Logger, logging.RootLogger):
+            return False
+        handlers += logger.handlers
+        logger = logger.parent if logger.propagate else None
+    if not handlers and logging.lastResort is not None:
+        return _is_terminal(sys.stderr)
+    return all(map(_is_plain, handlers))
+
+
+def _is_plain(handler: logging.Handler) -> bool:
+    if type(handler) is logging.NullHandler:
+        return True
+    return (
+        type(handler) is logging.StreamHandler
+        and not handler.filters
+        and type(handler.formatter) in (logging.Formatter, type(None))
+        and _is_terminal(handler.stream)
+    )
+
+
+def _shown_by(frame: FrameType | None) -> bool:
+    """Whether a library makes a text for something that shows it."""
+    while frame is not None and origin_of(frame.f_code) != "program":
+        if frame.f_code is logging.Logger.callHandlers.__code__:
+            return _logs_only(frame.f_locals["self"])
+        frame = frame.f_back
+    return frame is not None and bool(_verdict(frame, None))

@@ -41,8 +41,21 @@ class Collector:
     __radd__ = __mod__ = __add__ = __getitem__ = __call__ = __lshift__
     write = info = print = __lshift__
 
+    def __format__(self, text):
+        self.texts.append(text)
+        return ""
+
     def flush(self):
         pass
+
+
+class Letters:
+    def __init__(self, keeper):
+        self.keeper = keeper
+
+    def __getitem__(self, number):
+        self.keeper.texts[:] = ["".join([*self.keeper.texts, chr(number)])]
+        return number
 
 
 class Keeping(logging.Handler):
@@ -221,13 +234,20 @@ KEPT = {
     "+": by_operator(lambda keeper, x: print(f"{x[2]}" + keeper)),
     "[]": by_operator(lambda keeper, x: print(keeper[f"{x[2]}"])),
     "()": by_operator(lambda keeper, x: print(keeper(str(x[2])))),
+    "map": by_operator(lambda keeper, x: print(*map(keeper, [f"{x[2]}"]))),
+    "sorted": by_operator(
+        lambda keeper, x: print(sorted([f"{x[2]}"], key=lambda text: len((keeper << text).texts)))
+    ),
+    "spec": by_operator(lambda keeper, x: print(f"{keeper:{x[2]}}")),
+    "spec of format": by_operator(lambda keeper, x: print(f"{{:{x[2]}}}".format(keeper))),
+    "translate": by_operator(lambda keeper, x: print(f"{x[2]}".translate(Letters(keeper)))),
     "tee": teed,
     "one of a list": by_list,
     "__str__": lambda x: x[2].__str__(),
     "__repr__": lambda x: x[2:3].__repr__(),
     "__format__": lambda x: x[2].__format__(".2f"),
     "str": lambda x: str(x[2]),
-    "map": lambda x: next(map(str, x[2:3])),
+    "map of str": lambda x: next(map(str, x[2:3])),
     "f": lambda x: f"{x[2]}",
     "template": lambda x: string.Template("$v").substitute(v=x[2]),
     "formatter": lambda x: string.Formatter().format("{}", x[2]),

@@ -21,27 +21,38 @@ from typing import Any
 from dslog.capture.place import caller, origin_of, span_of
 
 _MADE_BY = ("CALL", "FORMAT_", "BINARY_OP", "CONVERT_VALUE")
-_PASSED_BY = (
-    *("FORMAT_", "BUILD_STRING", "BUILD_TUPLE", "BUILD_LIST", "CONVERT_VALUE", "LIST_EXTEND"),
-    *(
-        "LIST_TO_TUPLE",
-        "COMPARE_OP",
+_PASSED_BY = tuple(
+    [
+        "FORMAT_",
+        "CONVERT_VALUE",
+        "BUILD_STRING",
+        "BUILD_TUPLE",
+        "BUILD_LIST",
         "BUILD_MAP",
         "BUILD_CONST_KEY_MAP",
+        "LIST_EXTEND",
+        "LIST_TO_TUPLE",
+        "COMPARE_OP",
         "PRECALL",
         "KW_NAMES",
         "PUSH_NULL",
         "LOAD_METHOD",
-    ),
-    *("LOAD_ATTR", "LOAD_CONST", "MAKE_FUNCTION", "GET_ITER", "JUMP_FORWARD", "NOP"),
+        "LOAD_ATTR",
+        "LOAD_CONST",
+        "MAKE_FUNCTION",
+        "GET_ITER",
+        "JUMP_FORWARD",
+        "NOP",
+    ]
 )
 _ENDS = ("POP_TOP", "PRINT_EXPR", "RETURN_VALUE", "YIELD_VALUE", "LIST_APPEND")
 _INNER = frozenset(
     {"<listcomp>", "<genexpr>", "<lambda>", "__str__", "__repr__", "__format__", "__iter__"}
 )
 _PRINT = print
-_TEXTS = (str, repr, format, ascii, list, tuple, map, sorted, reversed, round, len)
+_TEXTS = (str, repr, format, ascii, list, tuple, reversed, len)
 _METHODS = frozenset({"__str__", "__repr__", "__format__"})
+_ASKS = frozenset({"translate", "format", "format_map"})  # methods that give a text to objects
 _LOGGERS = tuple(
     vars(place)[name]
     for place in (logging, logging.Logger)
@@ -112,8 +123,10 @@ def _uses(code: CodeType, at: int, made: CodeType | None) -> tuple[Any, ...]:
         if each.opname in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             if made is None or (first, last) != (begin, end):  # not the call of what is made here
                 uses.append(_call(code, instructions[:k], each, k > here and begin))
-        elif not each.opname.startswith(_PASSED_BY) and not _joins(instructions[:k], each):
+        elif not (each.opname.startswith(_PASSED_BY) or _joins(instructions[:k], each)):
             break
+        elif k > here and _is_laid_out(each) and not _is_written(instructions[k - 1]):
+            break  # the text may say how something is laid out, which gets it
     return tuple(uses)
 
 
@@ -133,7 +146,8 @@ def _call(code: CodeType, before: list[dis.Instruction], call: dis.Instruction, 
     begin, end = span_of(call)
     loads = [each for each in before if span_of(each)[0] == begin and span_of(each)[1] < end]
     own = text is False and loads and loads[-1].argval in _METHODS
-    if loads and (own or begin == text or _is_written(loads[0])):
+    asks = begin == text and loads and loads[-1].argval in _ASKS
+    if loads and not asks and (own or begin == text or _is_written(loads[0])):
         return (), True, ()  # a method of a text, or one that makes it
     compound = not loads or any(not each.opname.startswith(("LOAD_", "PUSH_")) for each in loads)
     names = tuple(each.argval for each in loads if each.opname.startswith("LOAD_"))
@@ -141,6 +155,10 @@ def _call(code: CodeType, before: list[dis.Instruction], call: dis.Instruction, 
     hidden = any(e.opname.startswith("DICT_") or e.argval == "file" for e in inside)
     simple = call.opname != "CALL_FUNCTION_EX" or not hidden
     return ("?",) if compound else names, simple, _arguments(code, before, call)
+
+
+def _is_laid_out(each: dis.Instruction) -> bool:
+    return each.opname == "FORMAT_WITH_SPEC" or "with format" in each.argrepr
 
 
 def _is_written(load: dis.Instruction) -> bool:

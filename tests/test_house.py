@@ -69,7 +69,6 @@ ALLOWED_LONE = {
     "capture/spark/sink.py": "PySpark's writers, apart from its frames",
     "capture/spark/window_runs.py": "what executors run for windows",
     "capture/spark/tracked_frame.py": "the frame that a user holds; Spark is imported with it",
-    "capture/text_use.py": "reads bytecode for where a text goes; knows of no array",
     "cells/dataframe.py": "imports Spark, which a cell set must not",
     "compress/bit_runs.py": "how bits are compressed, apart from how they are joined",
     "cli/demo/stories.py": "what the demo does, apart from how it is told",

@@ -3,7 +3,7 @@
 Every way out is a hook that Python or numpy calls: ``__float__``, ``__array__``, a buffer.
 What comes back as a plain value has no lineage, so answers about what is made after a leak may miss
 cells, and say so. A *decision*, such as ``if x > 0``, moves no value: it is noted, and no more. Nor
-do values come back from a picture that was drawn of them, or from a test that compares them.
+do values come back from a test that compares them, or from a picture until it is asked for them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 Policy = Literal["warn", "error", "ignore"]
 _NO_WAY_BACK = re.compile(
-    r"(matplotlib(?!\.(cbook|cm|colors|mlab)\b)|seaborn|plotly|bokeh|IPython|ipykernel|numpy\.testing|unittest|doctest)(\.|$)"
+    r"(matplotlib(?!\.(cbook|cm|colors|mlab)\b)|seaborn|IPython|ipykernel|numpy\.testing|unittest|doctest)(\.|$)"
 )
-"""What draws, shows or compares: nothing comes back from there."""
+"""What draws, shows or compares: nothing comes back from there unless it is asked for."""
 
 
 def gives_nothing_back(place: Place) -> bool:
@@ -70,6 +70,7 @@ class LeakLog:
         self._lock = threading.Lock()
         self._entries: dict[tuple[str, Place, bool], LeakCount] = {}
         self._told: set[tuple[str, Place]] = set()
+        self.drawn: dict[Node, None] = {}
 
     def note(
         self,
@@ -79,11 +80,12 @@ class LeakLog:
         *,
         loses: bool = True,
         tell: bool = True,
+        drawn: bool = False,
     ) -> None:
         """Take note that values of nodes leave by some way, called from outside of DSLog.
 
         ``new`` is how many arrays are new to the store. What DSLog itself reads stays here.
-        ``tell`` is False where nobody could stop it.
+        ``tell`` is False where nobody could stop it. What is ``drawn`` leaves if it is read back.
         """
         frame = sys._getframe(1)  # noqa: SLF001 (there is no other way to know who called)
         while frame.f_back is not None and origin_of(frame.f_code) == "dslog":
@@ -92,11 +94,12 @@ class LeakLog:
             frame = frame.f_back
         place = find_place(frame)
         if gives_nothing_back(place):
-            loses = False
+            loses, drawn = False, place.inside.startswith(("matplotlib", "seaborn"))
         if loses and tell:
             self._tell(way, place)
         with self._lock:
             entry = self._entries.setdefault((way, place, loses), LeakCount(way, place, loses))
+            self.drawn.update(dict.fromkeys(nodes) if drawn else ())
             for node in nodes:
                 entry.counts[node] = entry.counts.get(node, 0) + 1
                 entry.before.setdefault(node, new)
@@ -118,6 +121,9 @@ class LeakLog:
     def replace(self, outside: Mapping[Node, Iterable[Node]]) -> None:
         """Say of leaks of nodes that the store never gets which nodes they come from."""
         with self._lock:
+            for node in self.drawn.keys() & outside:
+                del self.drawn[node]
+                self.drawn.update(dict.fromkeys(outside[node]))
             for entry in self._entries.values():
                 for node in [node for node in entry.counts if node in outside]:
                     count, before = entry.counts.pop(node), entry.before.pop(node)

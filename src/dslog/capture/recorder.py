@@ -385,11 +385,17 @@ class StoreRecorder:
         self._at_close.append(act)
 
     def leak(
-        self, way: str, nodes: Iterable[Node], *, loses: bool = True, tell: bool = True
+        self,
+        way: str,
+        nodes: Iterable[Node],
+        *,
+        loses: bool = True,
+        tell: bool = True,
+        drawn: bool = False,
     ) -> None:
         """Take note that values of nodes leave tracking."""
         if not self.closed:
-            self.leaks.note(way, nodes, len(self._new), loses=loses, tell=tell)
+            self.leaks.note(way, nodes, len(self._new), loses=loses, tell=tell, drawn=drawn)
 
     # values
 

@@ -16,35 +16,17 @@ from collections.abc import Mapping
 from functools import lru_cache
 from inspect import getattr_static
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Literal
 
 from dslog.capture.place import caller, origin_of, span_of
 
 _MADE_BY = ("CALL", "FORMAT_", "BINARY_OP", "CONVERT_VALUE")
-_PASSED_BY = tuple(
-    [
-        "FORMAT_",
-        "CONVERT_VALUE",
-        "BUILD_STRING",
-        "BUILD_TUPLE",
-        "BUILD_LIST",
-        "BUILD_MAP",
-        "BUILD_CONST_KEY_MAP",
-        "LIST_EXTEND",
-        "LIST_TO_TUPLE",
-        "COMPARE_OP",
-        "PRECALL",
-        "KW_NAMES",
-        "PUSH_NULL",
-        "LOAD_METHOD",
-        "LOAD_ATTR",
-        "LOAD_CONST",
-        "MAKE_FUNCTION",
-        "GET_ITER",
-        "JUMP_FORWARD",
-        "NOP",
-    ]
+_PASSING = (
+    "FORMAT_ CONVERT_VALUE BUILD_STRING BUILD_TUPLE BUILD_LIST BUILD_MAP BUILD_CONST_KEY_MAP "
+    "LIST_EXTEND LIST_TO_TUPLE COMPARE_OP PRECALL KW_NAMES PUSH_NULL LOAD_METHOD LOAD_ATTR "
+    "LOAD_CONST MAKE_FUNCTION GET_ITER JUMP_FORWARD NOP"
 )
+_PASSED_BY = tuple(_PASSING.split())
 _ENDS = ("POP_TOP", "PRINT_EXPR", "RETURN_VALUE", "YIELD_VALUE", "LIST_APPEND")
 _INNER = frozenset(
     {"<listcomp>", "<genexpr>", "<lambda>", "__str__", "__repr__", "__format__", "__iter__"}
@@ -62,37 +44,49 @@ _CONSOLES = ("ipykernel.", "idlelib.", "doctest")
 _WARN = warnings.warn, warnings.showwarning, vars(warnings).get("_showwarnmsg_impl")
 
 
-def is_shown() -> bool:
-    """Whether a text that is being made is only looked at.
+Use = Literal["shown", "drawn", ""]
 
-    Not if a program keeps the text, or gives it to anything else: it can be read again.
+
+def use_of_text() -> Use:
+    """Return whether a text that is being made is only looked at, or becomes part of a picture.
+
+    Neither if a program keeps the text, or gives it to anything else: it can be read again.
     """
     frame = inner = caller()
     made: CodeType | None = None
     while frame is not None:
         verdict = _verdict(frame, made)
         if verdict is not None or (frame.f_code.co_name not in _INNER):
-            return bool(verdict) or (
-                inner is not None and origin_of(inner.f_code) == "installed" and _shown_by(inner)
-            )
+            if verdict or inner is None or origin_of(inner.f_code) != "installed":
+                return verdict or ""
+            return _shown_by(inner)
         is_body = frame.f_code.co_name[0] == "<"
         made, frame = frame.f_code if is_body else None, frame.f_back
-    return False
+    return ""
 
 
-def _verdict(frame: FrameType, made: CodeType | None) -> bool | None:
-    """Whether what is made at a frame's instruction is shown; None if it is given back."""
+def is_dropped(frame: FrameType) -> bool:
+    """Whether nobody gets what a frame's call gives."""
+    return _uses(frame.f_code, frame.f_lasti, None)[1:] == ("POP_TOP",)
+
+
+def _verdict(frame: FrameType, made: CodeType | None) -> Use | None:
+    """Return the use of what is made at a frame's instruction; None if it is given back."""
     for use in _uses(frame.f_code, frame.f_lasti, made):
         if not isinstance(use, tuple):
+            if use not in ("POP_TOP", "PRINT_EXPR"):
+                return None
             shown = use == "POP_TOP" or sys.displayhook is sys.__displayhook__
-            return shown if use in ("POP_TOP", "PRINT_EXPR") else None
+            return "shown" if shown else ""
         names, simple, arguments = use
         if not names:
             continue
         owner, function = _found(frame, names)
         if not _is_text(function, names[-1]):
-            return simple and _shows(frame, owner, function, dict(arguments))
-    return False
+            if str(getattr(function, "__module__", "")).startswith("matplotlib."):
+                return "drawn"
+            return "shown" if simple and _shows(frame, owner, function, dict(arguments)) else ""
+    return ""
 
 
 @lru_cache(maxsize=4096)
@@ -149,7 +143,9 @@ def _call(code: CodeType, before: list[dis.Instruction], call: dis.Instruction, 
     asks = begin == text and loads and loads[-1].argval in _ASKS
     if loads and not asks and (own or begin == text or _is_written(loads[0])):
         return (), True, ()  # a method of a text, or one that makes it
-    compound = not loads or any(not each.opname.startswith(("LOAD_", "PUSH_")) for each in loads)
+    compound = not loads or any(
+        not each.opname.startswith(("LOAD_", "PUSH_", "KW_")) for each in loads
+    )
     names = tuple(each.argval for each in loads if each.opname.startswith("LOAD_"))
     inside = [each for each in before if begin <= span_of(each)[0] and span_of(each)[1] <= end]
     hidden = any(e.opname.startswith("DICT_") or e.argval == "file" for e in inside)
@@ -274,10 +270,10 @@ def _is_plain(handler: logging.Handler) -> bool:
     )
 
 
-def _shown_by(frame: FrameType | None) -> bool:
-    """Whether a library makes a text for something that shows it."""
+def _shown_by(frame: FrameType | None) -> Use:
+    """Return the use of a text that a library makes."""
     while frame is not None and origin_of(frame.f_code) != "program":
         if frame.f_code is logging.Logger.callHandlers.__code__:
-            return _logs_only(frame.f_locals["self"])
+            return "shown" if _logs_only(frame.f_locals["self"]) else ""
         frame = frame.f_back
-    return frame is not None and bool(_verdict(frame, None))
+    return (frame is not None and _verdict(frame, None)) or ""

@@ -12,7 +12,15 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
+from operator import attrgetter
+from types import (
+    BuiltinFunctionType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -22,6 +30,8 @@ from dslog.capture.numpy.memory import Tracked, TrackedScalar
 from dslog.capture.numpy.stand_in import StandIn
 from dslog.capture.numpy.way_out import lend, take
 from dslog.capture.place import origin_of
+from dslog.capture.recorder import RECORDERS
+from dslog.capture.text_use import is_dropped
 
 Place = tuple[Any, str, Any]
 """Where something is, its name, and what is to be there."""
@@ -187,8 +197,92 @@ def _pandas(module: ModuleType) -> Iterator[Place]:
                 yield owner, name, type(value)(_guarded(value.__func__, "pandas"))
 
 
-def _family(bases: Iterable[type]) -> set[type]:
-    """Return classes of pandas, those made of them, and those that all these are made of."""
+_DRAWN = (
+    "artist.Artist cm.ScalarMappable colors.Normalize transforms.TransformNode path.Path "
+    "container.Container ticker.TickHelper tri.Triangulation"
+)
+
+
+_HELD = {
+    "container.BarContainer": "datavalues",
+    "contour.ContourSet": "levels zmin zmax",
+    "quiver.Quiver": "X Y XY U V",
+    "quiver.Barbs": "x y u v",
+    "tri.Triangulation": "x y",
+}
+
+
+class _Held:
+    """An attribute that parts of a picture have of their own."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, part: Any, kind: type | None = None) -> Any:
+        if self._name not in vars(part):
+            raise AttributeError(self._name)
+        _tell(sys._getframe(1), vars(part)[self._name])  # noqa: SLF001 (who asks decides)
+        return vars(part)[self._name]
+
+    def __set__(self, part: Any, value: Any) -> None:
+        vars(part)[self._name] = value
+
+
+def _artists(module: ModuleType) -> Iterator[Place]:
+    """What matplotlib gives back of what was drawn: where it is asked for it, that is a leak."""
+    library = sys.modules[module.__package__ or ""]
+    for kind, names in _HELD.items():
+        yield from ((attrgetter(kind)(library), name, _Held(name)) for name in names.split())
+    bases: list[Any] = [attrgetter(name)(library) for name in _DRAWN.split()]
+    for owner in _family(bases, "matplotlib."):
+        for name, value in list(vars(owner).items()):
+            if isinstance(value, property):
+                get = value.fget and _read_back(value.fget)
+                yield owner, name, property(get, value.fset, value.fdel, value.__doc__)
+            elif isinstance(value, FunctionType) and name[0] != "_":
+                yield owner, name, _read_back(value)
+
+
+def _pyplot(module: ModuleType) -> Iterator[Place]:
+    for name, value in list(vars(module).items()):
+        if isinstance(value, FunctionType) and name[0] != "_":
+            yield module, name, _read_back(value)
+
+
+def _read_back(function: Any) -> Any:
+    """Return a function that takes note where the program gets numbers or texts of a picture."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        _tell(sys._getframe(1), result)  # noqa: SLF001 (who calls decides)
+        return result
+
+    return call
+
+
+def _tell(frame: FrameType, value: Any) -> None:
+    """Take note that a frame gets what was drawn, if it is the program's and looks at it."""
+    if origin_of(frame.f_code) == "program" and _tells(value) and not is_dropped(frame):
+        for recorder in list(RECORDERS):
+            if recorder.leaks.drawn:
+                recorder.leak("picture", list(recorder.leaks.drawn))
+
+
+def _tells(value: Any) -> bool:
+    """Whether something holds numbers or texts that are not tracked."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_tells, value))
+    if isinstance(value, dict):
+        return any(map(_tells, value.values()))
+    if isinstance(value, (Tracked, TrackedScalar, bool)):
+        return False
+    holds = type(value).__module__ in ("matplotlib.transforms", "matplotlib.path")
+    return holds or isinstance(value, (np.ndarray, np.generic, int, float, str))
+
+
+def _family(bases: Iterable[type], library: str = "pandas.") -> set[type]:
+    """Return classes of a library, those made of them, and those that all these are made of."""
     found: set[type] = set()
     waiting: list[type] = [*bases]
     while waiting:
@@ -197,9 +291,7 @@ def _family(bases: Iterable[type]) -> set[type]:
             found.add(kind)
             waiting += type.__subclasses__(kind)
     owners = {owner for kind in found for owner in kind.__mro__}
-    return {
-        o for o in owners if o.__module__.startswith("pandas.") and o.__flags__ & _MADE_IN_PYTHON
-    }
+    return {o for o in owners if o.__module__.startswith(library) and o.__flags__ & _MADE_IN_PYTHON}
 
 
 _MADE_IN_PYTHON = 1 << 9  # of a type's flags: attributes can be set
@@ -207,6 +299,8 @@ _MADE_IN_PYTHON = 1 << 9  # of a type's flags: attributes can be set
 
 _LIBRARIES: Mapping[str, Callable[[ModuleType], Iterator[Place]]] = {
     "cv2": _opencv,
+    "matplotlib.figure": _artists,
+    "matplotlib.pyplot": _pyplot,
     "numba.core.dispatcher": _numba,
     "numba.stencils.stencil": _numba,
     "pandas": _pandas,

@@ -23,7 +23,7 @@ from dslog.capture.numpy.memory import (
 )
 from dslog.capture.place import called_in, caller, find_place
 from dslog.capture.recorder import RECORDERS, Node, StoreRecorder
-from dslog.capture.text_use import is_shown
+from dslog.capture.text_use import use_of_text
 from dslog.types import Array
 
 
@@ -50,7 +50,7 @@ def seen_leaving() -> Iterator[list[Leaving]]:
         _SEEN.reset(token)
 
 
-def leak(way: str, *values: Any, loses: bool = True) -> None:
+def leak(way: str, *values: Any, loses: bool = True, drawn: bool = False) -> None:
     """Take note that values leave tracking."""
     known = tuple([value for value in tracked_in(values) if home_of(value) is not None])
     seen = _SEEN.get()
@@ -64,7 +64,7 @@ def leak(way: str, *values: Any, loses: bool = True) -> None:
         if home is not None:
             nodes.setdefault(home, {}).update(dict.fromkeys(nodes_behind(value)))
     for home, found in nodes.items():
-        home.leak(way, found, loses=loses)
+        home.leak(way, found, loses=loses, drawn=drawn)
 
 
 def take(value: Tracked | TrackedScalar, way: str) -> Any:
@@ -106,7 +106,8 @@ def decide(value: Tracked | TrackedScalar, way: str = "bool") -> Any:
 
 def look(value: Tracked | TrackedScalar) -> Any:
     """Return values to be written as a text, which can be read again if it is not only shown."""
-    leak("text", value, loses=not is_shown())
+    use = use_of_text()
+    leak("text", value, loses=not use, drawn=use == "drawn")
     return value.plain if isinstance(value, TrackedScalar) else plain_of(value)
 
 

@@ -46,7 +46,11 @@ def origin_of(code: CodeType) -> Origin:
     >>> origin_of(json.dumps.__code__), origin_of(origin_of.__code__)
     ('installed', 'dslog')
     """
-    file = code.co_filename
+    return origin_of_file(code.co_filename)
+
+
+def origin_of_file(file: str) -> Origin:
+    """Return whose file this is."""
     known = _ORIGINS.get(file)
     if known is None:
         known = _ORIGINS[file] = _read_origin(file)

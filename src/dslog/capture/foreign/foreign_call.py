@@ -8,6 +8,7 @@ exact. Its values, its errors and what it draws at random are the same in all of
 
 from __future__ import annotations
 
+import re
 import copy
 import functools
 import random
@@ -165,8 +166,9 @@ class _ForeignCall:
         """Return a result with its arrays and numbers tracked, and what was written too."""
         changed = self._changed()
         leaves, _ = leaves_of(result)
-        if _tells(result):
-            leak(short_name(self.name), *self.inputs.arrays, loses=False)
+        if told := _told(result):
+            loses = any(isinstance(each, str) and _DIGIT.search(each) for each in told)
+            leak(short_name(self.name), *self.inputs.arrays, loses=loses)
         outputs = [leaf.copy() if id(leaf) in changed else np.asarray(leaf) for leaf in leaves]
         scalars = [not isinstance(leaf, np.ndarray) for leaf in leaves]
         self.inputs.nodes = [*self.inputs.nodes, *sources]
@@ -341,11 +343,14 @@ def leaves_of(result: Any) -> tuple[list[Any], bool]:
     return leaves, opaque
 
 
-def _tells(result: Any) -> bool:
-    """Whether a result has truths or texts in it, which are looked at and have no lineage."""
+_DIGIT = re.compile(r"\d")  # a text with a number in it can be read again
+
+
+def _told(result: Any) -> list[Any]:
+    """Return the truths and texts in a result, which have no lineage."""
     found: list[Any] = []
     _rebuilt(result, found.append)
-    return any(isinstance(value, (bool, str)) for value in found)
+    return [value for value in found if isinstance(value, (bool, str))]
 
 
 def _with_leaves(result: Any, values: Iterator[Any]) -> Any:

@@ -58,7 +58,7 @@ from dslog.capture.numpy.registry import REGISTRY, Found
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
 from dslog.capture.numpy.way_out import decide, leak, seen_leaving
-from dslog.capture.place import origin_of
+from dslog.capture.place import origin_of, origin_of_file
 from dslog.capture.recorder import StoreRecorder
 
 _ASARRAY, _GENERATOR = np.asarray, np.random.Generator
@@ -85,7 +85,9 @@ def _convert(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
         return original(*args, **kwargs)
     with seen_leaving() as seen:
         result = original(*args, **kwargs)
-    return run_function(TrackedArray, original, args, kwargs) if seen else result
+    if seen:
+        return run_function(TrackedArray, original, args, kwargs)
+    return _latent(result, original.__name__)
 
 
 def _array(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -122,11 +124,17 @@ def _with_lists(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any])
 
 
 def _spaced(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """``np.linspace(a, b, n)`` makes a new array, whatever its memory is said to belong to."""
-    result = _with_lists(original, args, kwargs)
-    if type(result) is not np.ndarray:
+    """``np.linspace(a, b, n)`` makes new arrays, whatever their memory is said to belong to."""
+    return _new(_with_lists(original, args, kwargs), original.__name__)
+
+
+def _new(result: Any, made: str) -> Any:
+    """Return new arrays as arrays that the program made."""
+    if type(result) in (tuple, list):
+        return type(result)([_new(each, made) for each in result])
+    if type(result) is not np.ndarray or result.dtype.hasobject:
         return result
-    return wrap_latent(TrackedArray, result, Latent(result, original.__name__))
+    return wrap_latent(TrackedArray, result, Latent(result, made))
 
 
 def _run(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -185,7 +193,9 @@ class _Joined:
     def __getitem__(self, key: Any) -> Any:
         items = key if isinstance(key, tuple) else (key,)
         if first_tracked(items) is None:
-            return self._original[key]
+            made = self._original[key]
+            is_own = origin_of(sys._getframe(1).f_code) == "program"  # noqa: SLF001 (who asks)
+            return _new(made, self._name.rpartition(".")[2]) if is_own else made
         return execute(TrackedArray, self._name, bracketed, (self._original, *items), {})
 
 
@@ -267,6 +277,31 @@ class _Draws:
             shuffle(x, *args, **kwargs)
 
 
+_SAMPLED = (
+    "beta binomial chisquare dirichlet exponential gamma geometric gumbel laplace logistic "
+    "lognormal multinomial multivariate_normal normal poisson power rand randint randn random "
+    "random_sample rayleigh standard_cauchy standard_exponential standard_gamma standard_normal "
+    "standard_t triangular uniform vonmises weibull"
+)
+
+
+def _sampled(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``np.random.rand(n)`` makes a new array."""
+    return _new(original(*args, **kwargs), original.__name__)
+
+
+def _sampler(kind: type, name: str) -> Any:
+    """Make a method of a generator, whose result the program may fill."""
+
+    def sample(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = getattr(super(kind, self), name)(*args, **kwargs)
+        is_own = origin_of(sys._getframe(1).f_code) == "program"  # noqa: SLF001 (who asks)
+        return _new(made, name) if is_own else made
+
+    sample.__name__ = name
+    return sample
+
+
 class TrackedRandomState(_Draws, np.random.RandomState, metaclass=StandsFor):
     """numpy's older generator."""
 
@@ -282,6 +317,12 @@ class TrackedGenerator(_Draws, np.random.Generator, metaclass=StandsFor):
             raise ValueError("out must have the same shape as x")
         set_item(out, ..., _draw(super().permuted, self.bit_generator, (x,), {"axis": axis}))
         return out
+
+
+for _kind in (TrackedRandomState, TrackedGenerator):
+    for _name in (*_SAMPLED.split(), "integers"):
+        if hasattr(_kind, _name):
+            setattr(_kind, _name, _sampler(_kind, _name))
 
 
 def _generator(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -341,6 +382,10 @@ SPECIAL.update(FOLLOWED)
 
 _CONVERSIONS = "asarray asanyarray ascontiguousarray asfortranarray require"
 _MADE = "zeros ones empty full arange eye identity tri zeros_like ones_like empty_like full_like"
+_SPACED = (
+    "linspace logspace geomspace tile indices kron meshgrid fromfunction loadtxt genfromtxt "
+    "fromstring hamming hanning bartlett blackman kaiser poly polyfit roots histogram"
+)
 _LISTS = [name for name in ("fsum", "prod", "dist", "sumprod") if hasattr(math, name)]
 _MOMENTS = [
     *("mean", "fmean", "geometric_mean", "harmonic_mean", "variance", "pvariance", "stdev"),
@@ -358,7 +403,7 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
     """Everything that is replaced: where it is, its name, and what stands in for it."""
     acts: dict[str, Act] = dict.fromkeys(_CONVERSIONS.split(), _convert)
     acts |= dict.fromkeys(_MADE.split(), _create)
-    acts |= dict.fromkeys(("linspace", "logspace", "geomspace"), _spaced)
+    acts |= dict.fromkeys(_SPACED.split(), _spaced)
     acts |= {"array": _array, "fromiter": _of_items, "asarray_chkfinite": _finite}
     found = [(np, name, StandIn(getattr(np, name), act)) for name, act in acts.items()]
     for full, function in public_functions():
@@ -376,6 +421,7 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
         "default_rng": _generator, "permutation": _drawn, "choice": _drawn, "shuffle": _drawn
     }  # fmt: skip
     found += [(np.random, name, Anywhere(getattr(np.random, name), draws[name])) for name in draws]
+    found += [(np.random, n, StandIn(getattr(np.random, n), _sampled)) for n in _SAMPLED.split()]
     masks: dict[str, Act] = {name: hide_where(test) for name, test in TESTS.items()}
     masks |= dict.fromkeys(("array", "masked_array", "asarray"), make_masked)
     others = (name for name in np.ma.__all__ if callable(getattr(np.ma, name)))
@@ -394,6 +440,7 @@ def _stand_ins() -> list[tuple[Any, str, Any]]:
         (np, "vectorize", Vectorized),
         (np, "r_", _Joined(np.r_, "numpy.r_")),
         (np, "c_", _Joined(np.c_, "numpy.c_")),
+        (np, "mgrid", _Joined(np.mgrid, "numpy.mgrid")),
         (np.ma, "mr_", JoinedMasked(np.ma.mr_)),
         (np.matrix, "__new__", make_matrix(np.matrix.__new__)),
         (np.random, "Generator", TrackedGenerator),
@@ -433,6 +480,27 @@ class Own:
                     setattr(module, key, self._copies[value])
 
 
+def _imported(news: Mapping[int, Any]) -> list[tuple[Any, str, Any, Any]]:
+    """Return where the program's own modules have functions that are replaced, under their names.
+
+    >>> _imported({})
+    []
+    """
+    found = []
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None) or ""
+        is_main = getattr(module, "__name__", "") == "__main__"
+        if not news or not (
+            is_main or (file.endswith(".py") and origin_of_file(file) == "program")
+        ):
+            continue
+        for key, value in list(vars(module).items()):
+            new = news.get(id(value))
+            if new is not None and (isinstance(new, Anywhere) or new.stands_for.__name__ == key):
+                found.append((module, key, value, new))
+    return found
+
+
 class Substitution:
     """The substitutes, in place while at least one store tracks."""
 
@@ -441,6 +509,7 @@ class Substitution:
         self._own = Own()
         self._open: set[StoreRecorder] = set()
         self._changes: list[tuple[Any, str, Any, Any]] = []  # a place, a name, before and after
+        self._imports: list[tuple[Any, str, Any, Any]] = []
         self._boundaries = Boundaries()
 
     def begin(self, recorder: StoreRecorder) -> None:
@@ -455,7 +524,9 @@ class Substitution:
                     (place, key, getattr(place, key), new) for place, key, new in found
                 ]
             if not self._open:
-                for place, name, old, new in self._changes:
+                news = {id(old): new for *_, old, new in self._changes if isinstance(new, StandIn)}
+                self._imports = _imported(news)
+                for place, name, old, new in (*self._changes, *self._imports):
                     if getattr(place, name) is old:
                         setattr(place, name, new)
                 self._boundaries.begin()
@@ -468,8 +539,8 @@ class Substitution:
             self._open.discard(recorder)
             if not self._open:
                 self._boundaries.end()
-                for place, name, old, new in self._changes:
-                    if getattr(place, name) is new:
+                for place, name, old, new in (*self._changes, *self._imports):
+                    if getattr(place, name, None) is new:
                         setattr(place, name, old)
 
 

@@ -14,6 +14,7 @@ import pprint
 import re
 import reprlib
 import string
+import subprocess
 import sys
 import textwrap
 import traceback
@@ -213,6 +214,7 @@ KEPT = {
     "spread": printed(lambda x, file: print(f"{x[2]}", **{"file": file})),  # noqa: PIE804
     "partial": printed(lambda x, file: functools.partial(print, file=file)(x[2])),
     "pprint to a file": printed(lambda x, file: pprint.pprint(x[2], stream=file)),
+    "pprint into a file": printed(lambda x, file: pprint.pprint(x[2], file)),
     "write": printed(lambda x, file: file.write(f"{x[2]}")),
     **{
         name: of_function(name)
@@ -392,6 +394,62 @@ def test_a_handler_of_a_parent_is_looked_at():
             logging.getLogger("test").removeHandler(handler)
         assert handler.texts == ["3.25", "3.25"]
         assert [leak.loses for leak in store.leaks()] == [True, True]
+
+
+def losses(code, *options):
+    """Which texts of a program are leaks, in a process of its own."""
+    begin = """
+        import warnings, numpy as np, dslog
+        store = dslog.open(":memory:", leaks="ignore")
+        x = store.track(np.arange(3.0) + 1, "x")
+    """
+    end = """
+        print([leak.loses for leak in store.leaks()])
+    """
+    program = "".join(map(textwrap.dedent, (begin, code, end)))
+    run = [sys.executable, *options, "-c", program]
+    told = subprocess.run(run, check=True, capture_output=True, text=True)
+    return eval(told.stdout.splitlines()[-1])
+
+
+def test_without_positions_every_text_is_kept():
+    """Python can be told to keep no positions of code."""
+    code = 'y = f"{x[1]}"; print(1)'
+    assert losses(code) == losses(code, "-X", "no_debug_ranges") == [True]
+    assert losses('print(f"{x[1]}")') == [False]
+
+
+WARNINGS = {
+    'warnings.warn(f"{x[1]}")': [False],
+    'warnings.warn(f"{x[1]}", stacklevel=2)': [False],
+    """
+        class Kept(UserWarning):
+            def __init__(self, text):
+                self.text = text
+
+        warnings.warn(f"{x[1]}", Kept)
+    """: [True],
+    """
+        with warnings.catch_warnings(record=True):
+            warnings.warn(f"{x[1]}")
+    """: [True],
+    """
+        warnings.simplefilter("error")
+        try:
+            warnings.warn(f"{x[1]}")
+        except UserWarning:
+            pass
+    """: [True],
+    """
+        warnings.showwarning = print
+        warnings.warn(f"{x[1]}")
+    """: [True],
+}
+
+
+@pytest.mark.parametrize("code", WARNINGS)
+def test_warnings_are_looked_at_if_nobody_collects_them(code):
+    assert losses(code) == WARNINGS[code]
 
 
 @on_a_terminal

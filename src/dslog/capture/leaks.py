@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Policy = Literal["warn", "error", "ignore"]
 _NO_WAY_BACK = re.compile(
-    r"(matplotlib(?!\.(cbook|cm|colors|mlab)\b)|seaborn|IPython|ipykernel|numpy\.testing|unittest|doctest)(\.|$)"
+    r"(matplotlib(?!\.(bezier|category|cbook|cm|colors|dates|mlab|path|ticker|transforms|tri|units)\b)|seaborn|IPython|ipykernel|numpy\.testing|unittest|doctest)(\.|$)"
 )
 """What draws, shows or compares: nothing comes back from there unless it is asked for."""
 

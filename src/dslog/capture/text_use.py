@@ -41,8 +41,7 @@ _LOGGERS = tuple(
     for name in ("debug", "info", "warning", "error", "exception", "critical", "log")
 )
 _CONSOLES = ("ipykernel.", "idlelib.", "doctest")
-_WARN = warnings.warn, warnings.showwarning, vars(warnings).get("_showwarnmsg_impl")
-
+_WARN = warnings.warn
 
 Use = Literal["shown", "drawn", ""]
 
@@ -78,14 +77,15 @@ def _verdict(frame: FrameType, made: CodeType | None) -> Use | None:
                 return None
             shown = use == "POP_TOP" or sys.displayhook is sys.__displayhook__
             return "shown" if shown else ""
-        names, simple, arguments = use
+        names, count, arguments = use
         if not names:
             continue
         owner, function = _found(frame, names)
         if not _is_text(function, names[-1]):
-            if str(getattr(function, "__module__", "")).startswith("matplotlib."):
+            if _draws(function):
                 return "drawn"
-            return "shown" if simple and _shows(frame, owner, function, dict(arguments)) else ""
+            is_shown = count >= 0 and _shows(frame, owner, function, count, dict(arguments))
+            return "shown" if is_shown else ""
     return ""
 
 
@@ -94,12 +94,12 @@ def _uses(code: CodeType, at: int, made: CodeType | None) -> tuple[Any, ...]:
     """Return what happens to a text that an instruction makes, up to where that can't be told.
 
     A call is the names that find what is called, none for a method of the text itself or of one
-    that is written down; whether all arguments are in sight; and those that are named.
+    that is written down; how many arguments it has, -1 if unknown; and those that are named.
 
     >>> code = compile("print(f'{x}', file=sys.stderr); y = f'{x}'", "<doctest>", "exec")
     >>> made = [each.offset for each in dis.get_instructions(code) if "FORMAT" in each.opname]
     >>> [_uses(code, offset, None) for offset in made]
-    [((('print',), True, (('file', ('sys', 'stderr')),)), 'POP_TOP'), ()]
+    [((('print',), 2, (('file', ('sys', 'stderr')),)), 'POP_TOP'), ()]
     """
     instructions = [each for each in dis.get_instructions(code) if each.positions]
     here = _start(instructions, at, made)
@@ -131,8 +131,9 @@ def _start(instructions: list[dis.Instruction], at: int, made: CodeType | None) 
     here = max((k for k, each in enumerate(instructions) if each.offset <= at), default=None)
     while here is not None and instructions[here].opname in ("PRECALL", "KW_NAMES"):
         here += 1
-    is_maker = here is not None and instructions[here].opname.startswith(_MADE_BY)
-    return here if is_maker else None
+    if here is None or not instructions[here].opname.startswith(_MADE_BY):
+        return None
+    return None if instructions[here].positions.col_offset is None else here  # type: ignore[union-attr]
 
 
 def _call(code: CodeType, before: list[dis.Instruction], call: dis.Instruction, text: Any) -> Any:
@@ -142,15 +143,16 @@ def _call(code: CodeType, before: list[dis.Instruction], call: dis.Instruction, 
     own = text is False and loads and loads[-1].argval in _METHODS
     asks = begin == text and loads and loads[-1].argval in _ASKS
     if loads and not asks and (own or begin == text or _is_written(loads[0])):
-        return (), True, ()  # a method of a text, or one that makes it
+        return (), 0, ()  # a method of a text, or one that makes it
     compound = not loads or any(
         not each.opname.startswith(("LOAD_", "PUSH_", "KW_")) for each in loads
     )
     names = tuple(each.argval for each in loads if each.opname.startswith("LOAD_"))
     inside = [each for each in before if begin <= span_of(each)[0] and span_of(each)[1] <= end]
     hidden = any(e.opname.startswith("DICT_") or e.argval == "file" for e in inside)
-    simple = call.opname != "CALL_FUNCTION_EX" or not hidden
-    return ("?",) if compound else names, simple, _arguments(code, before, call)
+    spread = call.opname == "CALL_FUNCTION_EX"
+    count = (-1 if hidden else 0) if spread else call.arg or 0
+    return ("?",) if compound else names, count, _arguments(code, before, call)
 
 
 def _is_laid_out(each: dis.Instruction) -> bool:
@@ -215,17 +217,26 @@ def _is_text(function: Any, name: str) -> bool:
     return any(function is each for each in _TEXTS)
 
 
+def _draws(function: Any) -> bool:
+    """Whether a function is one of matplotlib's, which tell when they are asked again."""
+    code = getattr(function, "__code__", None)
+    is_ours = code is not None and origin_of(code) == "dslog"
+    return is_ours and function.__module__.startswith("matplotlib.")
+
+
 def _shows(
-    frame: FrameType, owner: Any, function: Any, named: Mapping[str, tuple[str, ...]]
+    frame: FrameType, owner: Any, function: Any, count: int, named: Mapping[str, Any]
 ) -> bool:
     """Whether what is called only shows what it is given."""
+    alone = count - len(named) == 1
     if function is _PRINT:
         names = named.get("file", ("sys", "stdout"))
         return _is_terminal(_found(frame, names)[1] if "file" in named else sys.stdout)
     if function is pprint.pprint or function is pprint.pp:
-        return "stream" not in named and _is_terminal(sys.stdout)
-    if function is _WARN[0]:
-        return _warns_only()
+        return alone and "stream" not in named and _is_terminal(sys.stdout)
+    if function is _WARN:
+        known = origin_of(frame.f_code) == "installed" or (alone and "category" not in named)
+        return known and _warns_only()
     if any(function is each for each in _LOGGERS):
         return _logs_only(owner if isinstance(owner, logging.Logger) else logging.root)
     return getattr(function, "__name__", "") == "write" and _is_terminal(owner)
@@ -239,9 +250,12 @@ def _is_terminal(stream: Any) -> bool:
 
 def _warns_only() -> bool:
     """Whether warnings go to the terminal: nobody collects them or has them raised."""
-    now = warnings.warn, warnings.showwarning, vars(warnings).get("_showwarnmsg_impl")
+    inner = vars(warnings)
+    if warnings.showwarning is not inner.get("_showwarning_orig"):
+        return False
+    written = getattr(inner.get("_showwarnmsg_impl"), "__name__", "") == "_showwarnmsg_impl"
     raised = any(action[0] == "error" for action in warnings.filters)
-    return now == _WARN and not raised and _is_terminal(sys.stderr)
+    return written and not raised and _is_terminal(sys.stderr)
 
 
 def _logs_only(logger: logging.Logger | None) -> bool:

@@ -8,10 +8,10 @@ exact. Its values, its errors and what it draws at random are the same in all of
 
 from __future__ import annotations
 
-import re
 import copy
 import functools
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 

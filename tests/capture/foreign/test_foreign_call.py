@@ -311,7 +311,7 @@ def test_what_a_function_writes_is_seen(store, leaves_values):
 
 def test_what_it_writes_into_plain_memory_leaks(store):
     x = store.track(image(3), "x")
-    plain = np.random.default_rng(0).random(3)
+    plain = dslog.plain(np.random.default_rng(0).random(3))
     with pytest.warns(dslog.LeakWarning):
         foreign(np.ndarray.__iadd__)(plain, x)
     assert [leak for leak in store.leaks() if leak.loses]

@@ -1,5 +1,7 @@
 """Pictures: drawing is no leak, and what a program reads back from one is."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
 A = np.random.default_rng(0).permutation(12) * 0.37 + 1.25
+from matplotlib.pyplot import hist  # noqa: E402
+
 DRAWN = {
     "hist counts": lambda x: plt.hist(x)[0].max(),
     "hist bins": lambda x: plt.hist(x, 3)[1][1],
@@ -138,6 +142,15 @@ def test_what_was_drawn_in_a_block_is_remembered():
             block.keep(twice.sum())
         number = float(plt.gca().get_ylim()[1])
         assert not store.backward((y * number).name, [(0,)], "x").complete
+
+
+def test_names_that_were_imported_before_the_store():
+    names = dict(vars(sys.modules[__name__]))
+    with dslog.open(":memory:", leaks="ignore") as store:
+        x, y = store.track(A.copy(), "x"), store.track(A * 2, "y")
+        counts, _, _ = hist(x)
+        assert not store.backward((y * counts[0]).name, [(0,)], "x").complete
+    assert vars(sys.modules[__name__]) == names
 
 
 def test_matplotlib_is_as_it_was():

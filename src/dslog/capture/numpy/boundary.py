@@ -329,6 +329,12 @@ class Boundaries:
         self._arrivals = Arrivals(missing, self._execute)
         sys.meta_path.insert(0, self._arrivals)
 
+    @property
+    def functions(self) -> list[tuple[Any, str, Any, Any]]:
+        """Functions of modules that are guarded: where, and as they were before and are now."""
+        changes = itertools.chain.from_iterable(self._changes.values())
+        return [each for each in changes if isinstance(each[0], ModuleType)]
+
     def end(self) -> None:
         """Let all libraries be as they were."""
         if self._arrivals is not None:

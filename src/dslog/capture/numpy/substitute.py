@@ -496,7 +496,8 @@ def _imported(news: Mapping[int, Any]) -> list[tuple[Any, str, Any, Any]]:
             continue
         for key, value in list(vars(module).items()):
             new = news.get(id(value))
-            if new is not None and (isinstance(new, Anywhere) or new.stands_for.__name__ == key):
+            asks = isinstance(new, StandIn) and not isinstance(new, Anywhere)
+            if new is not None and (not asks or new.stands_for.__name__ == key):
                 found.append((module, key, value, new))
     return found
 
@@ -524,12 +525,12 @@ class Substitution:
                     (place, key, getattr(place, key), new) for place, key, new in found
                 ]
             if not self._open:
-                news = {id(old): new for *_, old, new in self._changes if isinstance(new, StandIn)}
-                self._imports = _imported(news)
+                self._boundaries.begin()
+                places = (*self._changes, *self._boundaries.functions)
+                self._imports = _imported({id(old): new for *_, old, new in places})
                 for place, name, old, new in (*self._changes, *self._imports):
                     if getattr(place, name) is old:
                         setattr(place, name, new)
-                self._boundaries.begin()
             self._open.add(recorder)
         recorder.at_close(functools.partial(self.end, recorder))
 

@@ -25,7 +25,14 @@ from dslog.capture.numpy.group import Group, begin_group, drop_group, end_group
 from dslog.capture.numpy.index_run import run_on_codes
 from dslog.capture.numpy.item import plain_in, set_item
 from dslog.capture.numpy.loan import differing
-from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, memory_of, tracked_in
+from dslog.capture.numpy.memory import (
+    Memory,
+    Tracked,
+    TrackedScalar,
+    first_tracked,
+    memory_of,
+    tracked_in,
+)
 from dslog.capture.numpy.registry import REGISTRY, Found, by_rule, find_lineages
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.stand_in import following
@@ -96,11 +103,6 @@ class _ForeignCall:
             for array in {id(array): array for array in _arrays_in(values)}.values()
             if array.flags.writeable
         ]
-        self._marks = [
-            (memory, memory.mark())
-            for array in self.inputs.arrays
-            if isinstance(array, Tracked) and (memory := memory_of(array)) is not None
-        ]
         self._draws = _Draws(values)
 
     def run(self) -> Any:
@@ -119,12 +121,7 @@ class _ForeignCall:
         for array, before in self._copies:
             if differing(before, array).any():
                 array[...] = before
-        self._forget_versions()
         self._draws.restore()
-
-    def _forget_versions(self) -> None:
-        for memory, mark in self._marks:
-            memory.reset(mark)
 
     # what rules say
 
@@ -219,6 +216,12 @@ class _ForeignCall:
         outside = [source for node in found for source in group.outside(node)]
         return [node for node in dict.fromkeys(outside) if node not in self.inputs.nodes]
 
+    def _note_hidden(self, written: Sequence[Memory]) -> None:
+        """Take note of values that go into arrays which the function was not given."""
+        given = [memory_of(each) for each in self._arguments() if isinstance(each, Tracked)]
+        if any(memory not in given for memory in written):
+            leak(short_name(self.name), *self.inputs.arrays)
+
     def follow(self, otherwise: Function | None = None) -> Any:
         """Run the function on tracked values; if some leave, on plain ones, and look again."""
         group, token = begin_group(short_name(self.name), self.inputs.home)
@@ -240,7 +243,7 @@ class _ForeignCall:
                 end_group(group, token, describe(self._call(())), failed=False)
             else:
                 more = self._sources(left, group)
-                drop_group(group, token)
+                self._note_hidden(drop_group(group, token))
         if followed:
             return result
         self.restore()

@@ -17,7 +17,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -54,6 +54,8 @@ class Scope(Recorder, Protocol):
         ...
 
 
+Mark = tuple[Node, int, Node | None, int]
+"""Where the versions of memory are."""
 CURRENT: ContextVar[tuple[Scope, ...]] = ContextVar("CURRENT", default=())
 
 
@@ -174,11 +176,11 @@ class Memory:
             self._seen[...] = self.root
         self._go_on(node)
 
-    def mark(self) -> tuple[Any, ...]:
+    def mark(self) -> Mark:
         """Return what brings the memory's versions back to where they are now."""
         return self.node, self.version, self._first, self._made
 
-    def reset(self, mark: tuple[Any, ...]) -> None:
+    def reset(self, mark: Mark) -> None:
         """Forget the versions since a mark; the values are somebody else's business."""
         self.node, self.version, self._first, self._made = mark
         self._writes, self._cells, self._lent, self._seen = [], {}, [], None
@@ -259,12 +261,35 @@ class Memory:
 class Latent:
     """Memory that a program got from numpy and nothing tracked is in: it has a place once it has.
 
-    ``made`` is how it was made: "zeros".
+    ``made`` is how it was made: "zeros"; ``scopes`` are those that were open then.
     """
 
     root: Array
     made: str
     memory: Memory | None = None
+    scopes: tuple[Scope, ...] = field(default_factory=CURRENT.get)
+
+    def maker(self, home: StoreRecorder) -> Recorder:
+        """Return what takes note that it was made, among what takes note for a store now."""
+        known = [scope for scope in CURRENT.get() if scope in self.scopes]
+        return next((one for one in reversed(known) if one.recorder is home), home)
+
+
+class Unkept(Latent):
+    """Memory that a group let go: it gets its place in the graph once somebody uses it."""
+
+    __slots__ = ("unkept",)
+
+    def __init__(self, memory: Memory) -> None:
+        self.unkept = memory
+        self.root, self.made, self.scopes = memory.root, memory.node.base, ()
+
+    @property
+    def memory(self) -> Memory:
+        """The memory, whose node the store knows now."""
+        node = self.unkept.node
+        node.owner.reach(node)
+        return self.unkept
 
 
 @dataclass(slots=True, eq=False)
@@ -413,7 +438,7 @@ def memory_to_write(array: Tracked, home: StoreRecorder | None) -> Memory | None
     latent = array.tracking.latent
     if memory is not None or latent is None or latent.memory is not None or home is None:
         return memory
-    recorder = recorder_of(home)
+    recorder = latent.maker(home)
     node = recorder.node(latent.root.shape, latent.made, latent.made)
     recorder.record(Step(latent.made, [], [node], ((),), {}))
     latent.memory = Memory(latent.root, node, home)
@@ -447,7 +472,7 @@ def home_among(values: Iterable[Any]) -> StoreRecorder | None:
 def settled_node(array: Tracked) -> Node | None:
     """Return the node of what an array holds now, if that is known without recording anything."""
     state = array.tracking
-    memory = memory_of(array)
+    memory = None if isinstance(state.latent, Unkept) else memory_of(array)
     if memory is None or memory.waiting:
         return None
     if state.plain is memory.root:

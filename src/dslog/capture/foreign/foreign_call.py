@@ -114,7 +114,9 @@ class _ForeignCall:
             leak(short_name(self.name), value)
             return plain_in(value)
 
-        return _rebuilt(self.function(*self._plain_args, **self._plain_kwargs), plain)
+        with following(False):
+            result = self.function(*self._plain_args, **self._plain_kwargs)
+        return _rebuilt(result, plain)
 
     def restore(self) -> None:
         """Bring everything back to where it was."""

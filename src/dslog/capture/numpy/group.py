@@ -25,13 +25,13 @@ from dslog.algebra.positions import Pairs
 from dslog.capture.numpy.call import Call, Inputs, Lineages, describe
 from dslog.capture.numpy.memory import (
     CURRENT,
+    Latent,
     Mark,
     Memory,
     Scope,
     State,
     Tracked,
     TrackedScalar,
-    Unkept,
     home_among,
     home_of,
     own_node,
@@ -123,10 +123,10 @@ class Group:
         self._kept = [*(self._kept or ()), *self.give(*results)]
 
     def give(self, *results: Any) -> list[Tracked | TrackedScalar]:
-        """Let numbers among results be outputs, as arrays are; return what is tracked of them."""
+        """Let results be outputs, also numbers; return what is tracked of them."""
         found = list(tracked_in(results))
         for value in found:
-            if isinstance(value, TrackedScalar) and home_of(value) is self.recorder:
+            if home_of(value) is self.recorder and isinstance(value, TrackedScalar):
                 scalar_node(value)
         return found
 
@@ -226,13 +226,13 @@ class Group:
     def _forget_others(self, alive: list[Alive]) -> list[Alive]:
         """Let arrays go that are not among the kept ones, unless they were there before."""
         kept = []
-        unkept: dict[Memory, Unkept] = {}
+        unkept: dict[Memory, Latent] = {}
         for array, state, memory in alive:
             if any(array is each for each in self._kept or ()) or self._was_there(memory):
                 kept.append((array, state, memory))
             else:
-                state.latent = unkept.setdefault(memory, Unkept(memory))
-                state.memory = None
+                latent = Latent(memory.root, memory.node.base, memory)
+                state.latent, state.memory = unkept.setdefault(memory, latent), None
         return kept
 
     def _alive(self) -> Iterator[Alive]:
@@ -242,8 +242,7 @@ class Group:
             if isinstance(array, Tracked) and id(array) not in seen:
                 seen.add(id(array))
                 state = array.tracking
-                latent = state.latent
-                memory = latent.unkept if isinstance(latent, Unkept) else state.memory
+                memory = state.memory or (state.latent.memory if state.latent else None)
                 if memory is not None:
                     yield array, state, memory
 

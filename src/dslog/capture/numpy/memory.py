@@ -275,23 +275,6 @@ class Latent:
         return next((one for one in reversed(known) if one.recorder is home), home)
 
 
-class Unkept(Latent):
-    """Memory that a group let go: it gets its place in the graph once somebody uses it."""
-
-    __slots__ = ("unkept",)
-
-    def __init__(self, memory: Memory) -> None:
-        self.unkept = memory
-        self.root, self.made, self.scopes = memory.root, memory.node.base, ()
-
-    @property
-    def memory(self) -> Memory:
-        """The memory, whose node the store knows now."""
-        node = self.unkept.node
-        node.owner.reach(node)
-        return self.unkept
-
-
 @dataclass(slots=True, eq=False)
 class State:
     """A tracked array's place in the lineage graph.
@@ -417,6 +400,9 @@ def memory_of(array: Tracked) -> Memory | None:
             return None
         memory = state.memory = state.latent.memory
         state.seen = -1
+        memory.node.owner.reach(memory.node)  # a group may have ended without it
+        memory.recorder.see(array)
+        _tell_scope(array, memory.recorder)
     if memory.recorder.closed:
         return None
     if memory.is_lent:
@@ -472,7 +458,7 @@ def home_among(values: Iterable[Any]) -> StoreRecorder | None:
 def settled_node(array: Tracked) -> Node | None:
     """Return the node of what an array holds now, if that is known without recording anything."""
     state = array.tracking
-    memory = None if isinstance(state.latent, Unkept) else memory_of(array)
+    memory = memory_of(array) if state.memory is not None else None
     if memory is None or memory.waiting:
         return None
     if state.plain is memory.root:

@@ -309,6 +309,21 @@ def test_what_a_function_writes_is_seen(store, leaves_values):
         assert store.backward(out.name, [(2,)], to="out").indices().tolist() == [[2]]
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_an_output_that_held_the_same_values_before_is_written(store, named):
+    x = store.track(np.zeros((4, 7), bool), "x")
+    out = np.zeros((4, 7), bool)
+    with dslog.watch(ndimage):
+        for source in (x, out):
+            copy = source.copy()
+            if named:
+                ndimage.binary_dilation(copy, np.ones((1, 3)), output=out)
+            else:
+                ndimage.binary_dilation(copy, np.ones((1, 3)), 1, None, out)
+    found = store.backward(out.name, [(1, 3)], to="x").indices().tolist()
+    assert found == [[1, j] for j in range(1, 6)]
+
+
 def test_what_it_writes_into_arrays_that_it_was_not_given_leaks(store):
     x = store.track(image(3), "x")
     hidden = np.zeros(3)

@@ -19,7 +19,7 @@ import numpy as np
 from dslog.algebra.product import all_to_all
 from dslog.capture.foreign.recipe import is_watched, keep_recipe
 from dslog.capture.numpy.array import TrackedArray
-from dslog.capture.numpy.call import Call, Inputs, Lineages, describe, short_name
+from dslog.capture.numpy.call import Call, Inputs, Lineages, describe, short_name, signature_of
 from dslog.capture.numpy.dispatch import track_results
 from dslog.capture.numpy.group import Group, begin_group, drop_group, end_group
 from dslog.capture.numpy.index_run import run_on_codes
@@ -104,6 +104,8 @@ class _ForeignCall:
             if array.flags.writeable
         ]
         self._draws = _Draws(values)
+        bound = _bound(function, self._plain_args, self._plain_kwargs)
+        self._outputs = {id(bound[name]) for name in WRITTEN & bound.keys()}
 
     def run(self) -> Any:
         """Run the function on plain values; a program's own function may have made latent ones."""
@@ -155,8 +157,12 @@ class _ForeignCall:
         return Call(self.name, self.function, args, kwargs, plains, tuple(outputs))
 
     def _changed(self) -> set[int]:
-        """The arrays that were written."""
-        return {id(array) for array, before in self._copies if differing(before, array).any()}
+        """The arrays that were written, also where they held the same values before."""
+        return {
+            id(array)
+            for array, before in self._copies
+            if id(array) in self._outputs or differing(before, array).any()
+        }
 
     # results
 
@@ -264,6 +270,19 @@ class _ForeignCall:
             call = self._call(outputs)
             found = Found(find_lineages(call), describe(call))
         return self.tracked(result, found, more)
+
+
+WRITTEN = frozenset({"out", "output", "distances", "indices"})
+"""Arguments that functions write their results into."""
+
+
+def _bound(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by name, as far as they have one."""
+    signature = signature_of(function)
+    try:
+        return dict(signature.bind_partial(*args, **kwargs).arguments if signature else kwargs)
+    except TypeError:
+        return dict(kwargs)
 
 
 class _Draws:

@@ -138,7 +138,7 @@ WAYS = {
     "interface": ("__array_interface__", lambda x: x.__array_interface__["shape"]),
     "dlpack": ("__dlpack__", np.from_dlpack),
     "frombuffer": ("buffer", np.frombuffer),
-    "another type": ("__array_struct__", lambda x: np.float32(x[0, 1])),
+    "another type": ("buffer", lambda x: np.float32(x[0, 1])),
     "plain[i] = number": ("float", written(lambda p, x: p.__setitem__((0, 0), x[0, 0]))),
     "plain[i] = row": ("buffer", written(lambda p, x: p.__setitem__(0, x[0]))),
     "plain += x": ("out=", written(add_in_place)),

@@ -414,6 +414,17 @@ def test_estimators_that_were_fitted_before(store, x, y):
     assert len(back(store, outer.predict(X)).indices()) == X.size
 
 
+def test_a_fitted_estimator_as_an_argument(store, x):
+    known = neighbors.NearestNeighbors(n_neighbors=2).fit(x)
+    again = neighbors.NearestNeighbors(n_neighbors=2).fit(known)
+    distances, _ = again.kneighbors(X)
+    expected, _ = known.kneighbors(X)
+    assert np.array_equal(plain_values(distances), plain_values(expected))
+    for cell in np.ndindex(distances.shape):
+        needed = back(store, expected, cell=cell).indices().tolist()
+        assert back(store, distances, cell=cell).indices().tolist() == needed
+
+
 def test_items_come_one_by_one(store, x, y):
     model = ensemble.GradientBoostingRegressor(n_estimators=3, random_state=0).fit(x, y)
     plain = ensemble.GradientBoostingRegressor(n_estimators=3, random_state=0).fit(X, Y)

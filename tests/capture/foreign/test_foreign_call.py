@@ -309,6 +309,99 @@ def test_what_a_function_writes_is_seen(store, leaves_values):
         assert store.backward(out.name, [(2,)], to="out").indices().tolist() == [[2]]
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_an_output_that_held_the_same_values_before_is_written(store, named):
+    x = store.track(np.zeros((4, 7), bool), "x")
+    out = np.zeros((4, 7), bool)
+    with dslog.watch(ndimage):
+        for source in (x, out):
+            copy = source.copy()
+            if named:
+                ndimage.binary_dilation(copy, np.ones((1, 3)), output=out)
+            else:
+                ndimage.binary_dilation(copy, np.ones((1, 3)), 1, None, out)
+    found = store.backward(out.name, [(1, 3)], to="x").indices().tolist()
+    assert found == [[1, j] for j in range(1, 6)]
+
+
+def test_what_it_writes_into_arrays_that_it_was_not_given_leaks(store):
+    x = store.track(image(3), "x")
+    hidden = np.zeros(3)
+
+    def fills(x):
+        hidden[:] = x * 2
+        return np.array([float(v) for v in x])
+
+    with pytest.warns(dslog.LeakWarning):
+        y = foreign(fills)(x)
+    assert not store.backward(y.name, [(0,)], to="x").exact
+    (hidden + x).named("after")
+    assert dslog.plain(hidden).tolist() == (image(3) * 2).tolist()
+    assert not store.backward("after", [(0,)], to="x").complete
+
+
+def test_an_array_that_escapes_from_a_function_that_could_not_be_followed(store):
+    kept = []
+
+    def keeps(x):
+        kept.append(x[::-1] * 2)
+        return float(x.sum())
+
+    x = store.track(image(3), "x")
+    foreign(keeps)(x)
+    found = [store.backward(store.name_of(each + 1), [(0,)], to="x") for each in kept[:1]]
+    assert [(2,) in map(tuple, each.indices().tolist()) for each in found] == [True]
+
+
+def test_a_filled_array_of_which_only_a_view_was_written_is_a_result(store):
+    def through_a_view(x):
+        made = np.zeros((2, 2))
+        np.diag(made).flags.writeable = True
+        view = made[0]
+        view[:] = x[:2] * 2
+        return made
+
+    x = store.track(image(3), "x")
+    y = foreign(through_a_view)(x)
+    assert [op.name.endswith("through_a_view") for op in store.operations()] == [True]
+    assert store.backward(y.name, [(0, 1)], to="x").indices().tolist() == [[1]]
+    assert store.backward(y.name, [(1, 1)], to="x").indices().tolist() == []
+
+
+def test_a_later_use_of_what_only_a_view_of_was_written(store):
+    def through_a_view(x):
+        made = np.zeros((2, 2))
+        made[0][:] = x[:2] * 2
+        return [lambda: made]
+
+    x = store.track(image(3), "x")
+    with dslog.operation("block", store) as op:
+        (get,) = through_a_view(x)
+        op.keep(x)
+    assert store.operations() == []
+    assert store.backward(store.name_of(get()), [(0, 1)], to="x").indices().tolist() == [[1]]
+
+
+@pytest.mark.parametrize("scaler", ["MinMaxScaler", "StandardScaler", "MaxAbsScaler"])
+def test_estimators_inside_of_a_followed_function(store, scaler):
+    def scaled(x):
+        return getattr(preprocessing, scaler)().fit_transform(x)
+
+    x = store.track(image(5, 2), "x")
+    with dslog.watch(preprocessing):
+        y = foreign(scaled)(x)
+    assert np.array_equal(dslog.plain(y), scaled(image(5, 2)))
+    cells = store.backward(y.name, [(0, 0)], to="x")
+    assert {(k, 0) for k in range(5)} <= set(map(tuple, cells.indices().tolist()))
+
+
+def test_an_image_moment_is_followed(store):
+    x = store.track(image(6, 6), "x")
+    moments = __import__("skimage.measure._moments", fromlist=["inertia_tensor"])
+    y = foreign(moments.inertia_tensor)(x)
+    assert store.backward(y.name, [(0, 1)], to="x").count == 36
+
+
 def test_what_it_writes_into_plain_memory_leaks(store):
     x = store.track(image(3), "x")
     plain = dslog.plain(np.random.default_rng(0).random(3))

@@ -29,6 +29,11 @@ def noisy(examples):
     return [one.but(noise=1e-11, steps=(0.3,)) for one in examples]
 
 
+def chosen(func, *args):
+    """Values decide which cells are read: a change that turns no decision around is among them."""
+    return within(func, *args).but(steps=(1e-6,))
+
+
 ONE = words("fft ifft rfft irfft hfft ihfft dct idct dst idst")
 SEVERAL = words(
     "fft2 ifft2 rfft2 irfft2 hfft2 ihfft2 fftn ifftn rfftn irfftn hfftn ihfftn dctn idctn "
@@ -138,16 +143,12 @@ STATS = [
     *(within(f, image(8), image(2, 8)[0])
       for f in (stats.kendalltau, stats.pearsonr, stats.linregress)),
     equal(stats.pearsonr, A, image(5, 4).T.copy(), axis=1),
-    *(loose(getattr(stats, f), A)
-      for f in ("iqr", "mode", "median_abs_deviation", "trimboth", "trim1")
-      if f not in ("trimboth", "trim1")),
-    loose(stats.trim_mean, A, 0.25),
-    loose(stats.trimboth, A, 0.25),
-    loose(stats.trim1, A, 0.25),
-    loose(stats.quantile, A, 0.3),
-    loose(stats.theilslopes, X),
+    *(chosen(getattr(stats, f), A) for f in ("iqr", "mode", "median_abs_deviation")),
+    *(chosen(getattr(stats, f), A, 0.25) for f in ("trim_mean", "trimboth", "trim1")),
+    chosen(stats.quantile, A, 0.3),
+    chosen(stats.theilslopes, X),
     loose(stats.siegelslopes, X),
-    loose(stats.scoreatpercentile, A, 30),
+    chosen(stats.scoreatpercentile, A, 30),
     equal(stats.zmap, A, image(6, 5)),
     equal(stats.boxcox, X, 0.5),
     equal(stats.yeojohnson, X, 0.5),

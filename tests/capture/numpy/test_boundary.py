@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from skimage import feature, transform
 
 import dslog
 
@@ -176,3 +177,49 @@ def test_opencv(store):
     assert (cells.count, cells.exact, cells.complete) == (25, False, True)
     assert np.array_equal(cv2.blur(a, (3, 3)), cv2.blur(np.outer(A, A), (3, 3)))
     assert [leak.way for leak in store.leaks()] == ["cv2"]
+
+
+# functions that Cython compiled
+
+COMPILED = {
+    "hough_line": lambda a: transform.hough_line(a)[0],
+    "probabilistic_hough_line": lambda a: transform.probabilistic_hough_line(a > 0, rng=1),
+    "hough_circle": lambda a: transform.hough_circle(a, 2),
+    "haar_like_feature": lambda a: feature.haar_like_feature(a, 0, 0, 3, 3, "type-2-x"),
+}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_functions_get_real_arrays(name):
+    values = np.add.outer(np.arange(5.0), np.arange(5.0) % 3)
+    expected = COMPILED[name](values)
+    with dslog.open(":memory:", leaks="ignore") as store:
+        x = store.track(values.copy(), "x")
+        made = np.zeros((5, 5))
+        made += values
+        assert type(made) is dslog.TrackedArray
+        assert np.array_equal(COMPILED[name](made), expected)
+        assert not store.leaks()
+        assert np.array_equal(COMPILED[name](x), expected)
+        assert any(leak.way == "skimage" and leak.loses for leak in store.leaks())
+        made[0] = x[0]
+        assert np.array_equal(COMPILED[name](made), expected)
+        after = (made + 1).named("after")
+        assert not store.backward(after.name, [(0, 0)], to="x").complete
+
+
+def test_compiled_functions_are_as_before_afterwards():
+    code = """
+import sys
+import skimage.transform.hough_transform as known
+import dslog
+before = known._hough_line
+for _ in range(2):
+    with dslog.open(":memory:") as store:
+        store.track([1.0], "x")
+        import skimage.feature.haar
+        assert known._hough_line is not before
+        assert type(skimage.feature.haar.haar_like_feature_wrapper) is not type(before)
+    assert known._hough_line is before
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

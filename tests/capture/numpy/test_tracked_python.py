@@ -29,6 +29,49 @@ def x(store):
     return store.track(A.copy(), "A")
 
 
+# numbers in arrays that are made
+
+
+MADE = {
+    "full": lambda t, _: np.full(3, t),
+    "full of a list": lambda t, _: np.full(2, [t, 1.0]),
+    "full_like": lambda t, p: np.full_like(p, t),
+    "full_like, by name": lambda t, p: np.full_like(a=p, fill_value=t),
+    "full_like of a list": lambda t, p: np.full_like(p, [t, 1.0]),
+    "full_like of complex": lambda t, p: np.full_like(p, t, dtype=complex),
+    "full_like of rows": lambda t, p: np.full_like(p, t, shape=(2, 2)),
+    "arange": lambda t, _: np.arange(t, 9.0),
+    "arange by steps": lambda t, _: np.arange(0, 9.0, t)[1:],
+    "linspace": lambda t, _: np.linspace(t, 9, 4)[:3],
+    "linspace to": lambda t, _: np.linspace(0, t, 4)[1:],
+    "logspace": lambda t, _: np.logspace(t, 2, 4)[:3],
+    "geomspace": lambda t, _: np.geomspace(t, 9, 4)[:3],
+    "ones_like": lambda t, p: np.ones_like(p) * t,
+    "array": lambda t, _: np.array([t, t]),
+    "fromiter": lambda t, _: np.fromiter((t for _ in range(2)), float),
+    "copyto": lambda t, p: np.copyto(p, t) or p,
+    "put": lambda t, p: np.put(p, [0], t) or p,
+    "fill": lambda t, p: p.fill(t) or p,
+}
+
+
+@pytest.mark.parametrize("prototype", ["of the program", "tracked", "plain"])
+@pytest.mark.parametrize("name", MADE)
+def test_a_tracked_number_in_an_array_that_is_made(store, x, name, prototype):
+    expected = MADE[name](np.float64(7), np.zeros(2))
+    if prototype == "tracked":
+        p = store.track(np.zeros(2), "P")
+    else:
+        p = np.zeros(2) if prototype == "of the program" else np.frombuffer(bytearray(16))
+    array = MADE[name](x[1, 2], p)
+    assert np.array_equal(dslog.plain(array), expected)
+    if isinstance(array, TrackedArray) and array.name is not None:
+        assert cell(store, array, (0,) * array.ndim, "A") == [(1, 2)]
+    else:
+        assert prototype == "plain"
+        assert [leak.loses for leak in store.leaks()] == [True]
+
+
 # numbers as arrays
 
 

@@ -409,6 +409,7 @@ def _tracked_items(values: Mapping[str, Any]) -> dict[str, Any]:
         if held:
             many = value if type(value) in (list, tuple) else (value,)
             found[key] = held if any(isinstance(item, dict) for item in many) else value
+        found |= _of_estimators(key, value)
     return found
 
 

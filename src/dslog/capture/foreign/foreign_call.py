@@ -20,13 +20,20 @@ import numpy as np
 from dslog.algebra.product import all_to_all
 from dslog.capture.foreign.recipe import is_watched, keep_recipe
 from dslog.capture.numpy.array import TrackedArray
-from dslog.capture.numpy.call import Call, Inputs, Lineages, describe, short_name
+from dslog.capture.numpy.call import Call, Inputs, Lineages, describe, short_name, signature_of
 from dslog.capture.numpy.dispatch import track_results
 from dslog.capture.numpy.group import Group, begin_group, drop_group, end_group
 from dslog.capture.numpy.index_run import run_on_codes
 from dslog.capture.numpy.item import plain_in, set_item
 from dslog.capture.numpy.loan import differing
-from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, memory_of, tracked_in
+from dslog.capture.numpy.memory import (
+    Memory,
+    Tracked,
+    TrackedScalar,
+    first_tracked,
+    memory_of,
+    tracked_in,
+)
 from dslog.capture.numpy.registry import REGISTRY, Found, by_rule, find_lineages
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.stand_in import following
@@ -97,12 +104,9 @@ class _ForeignCall:
             for array in {id(array): array for array in _arrays_in(values)}.values()
             if array.flags.writeable
         ]
-        self._marks = [
-            (memory, memory.mark())
-            for array in self.inputs.arrays
-            if isinstance(array, Tracked) and (memory := memory_of(array)) is not None
-        ]
         self._draws = _Draws(values)
+        bound = _bound(function, self._plain_args, self._plain_kwargs)
+        self._outputs = {id(bound[name]) for name in WRITTEN & bound.keys()}
 
     def run(self) -> Any:
         """Run the function on plain values; a program's own function may have made latent ones."""
@@ -113,19 +117,16 @@ class _ForeignCall:
             leak(short_name(self.name), value)
             return plain_in(value)
 
-        return _rebuilt(self.function(*self._plain_args, **self._plain_kwargs), plain)
+        with following(False):
+            result = self.function(*self._plain_args, **self._plain_kwargs)
+        return _rebuilt(result, plain)
 
     def restore(self) -> None:
         """Bring everything back to where it was."""
         for array, before in self._copies:
             if differing(before, array).any():
                 array[...] = before
-        self._forget_versions()
         self._draws.restore()
-
-    def _forget_versions(self) -> None:
-        for memory, mark in self._marks:
-            memory.reset(mark)
 
     # what rules say
 
@@ -157,8 +158,12 @@ class _ForeignCall:
         return Call(self.name, self.function, args, kwargs, plains, tuple(outputs))
 
     def _changed(self) -> set[int]:
-        """The arrays that were written."""
-        return {id(array) for array, before in self._copies if differing(before, array).any()}
+        """The arrays that were written, also where they held the same values before."""
+        return {
+            id(array)
+            for array, before in self._copies
+            if id(array) in self._outputs or differing(before, array).any()
+        }
 
     # results
 
@@ -221,6 +226,12 @@ class _ForeignCall:
         outside = [source for node in found for source in group.outside(node)]
         return [node for node in dict.fromkeys(outside) if node not in self.inputs.nodes]
 
+    def _note_hidden(self, written: Sequence[Memory]) -> None:
+        """Take note of values that go into arrays which the function was not given."""
+        given = [memory_of(each) for each in self._arguments() if isinstance(each, Tracked)]
+        if any(memory not in given for memory in written):
+            leak(short_name(self.name), *self.inputs.arrays)
+
     def follow(self, otherwise: Function | None = None) -> Any:
         """Run the function on tracked values; if some leave, on plain ones, and look again."""
         group, token = begin_group(short_name(self.name), self.inputs.home)
@@ -242,7 +253,7 @@ class _ForeignCall:
                 end_group(group, token, describe(self._call(())), failed=False)
             else:
                 more = self._sources(left, group)
-                drop_group(group, token)
+                self._note_hidden(drop_group(group, token))
         if followed:
             return result
         self.restore()
@@ -261,6 +272,19 @@ class _ForeignCall:
             call = self._call(outputs)
             found = Found(find_lineages(call), describe(call))
         return self.tracked(result, found, more)
+
+
+WRITTEN = frozenset({"out", "output", "distances", "indices"})
+"""Arguments that functions write their results into."""
+
+
+def _bound(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by name, as far as they have one."""
+    signature = signature_of(function)
+    try:
+        return dict(signature.bind_partial(*args, **kwargs).arguments if signature else kwargs)
+    except TypeError:
+        return dict(kwargs)
 
 
 class _Draws:

@@ -33,6 +33,7 @@ from dslog.capture.numpy.item import plain_in
 from dslog.capture.numpy.memory import Tracked, TrackedScalar, first_tracked, home_of, tracked_in
 from dslog.capture.numpy.registry import REGISTRY
 from dslog.capture.numpy.scalar import make
+from dslog.capture.numpy.stand_in import following
 from dslog.capture.numpy.way_out import leak
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array
@@ -49,7 +50,8 @@ def inside() -> Iterator[None]:
     """Let what a library does meanwhile be a part of the call that is recorded."""
     token = INSIDE.set(True)
     try:
-        yield
+        with following(False):
+            yield
     finally:
         INSIDE.reset(token)
 

@@ -154,6 +154,16 @@ class _Plainly:
         return _guarded(found, self._way) if callable(found) else found
 
 
+class _Fused(_Plainly):
+    """Stands for a function of several types, made by Cython."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _guarded(self._value, self._way)(*args, **kwargs)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _Fused(self._value[key], self._way)
+
+
 def _factors(module: ModuleType) -> Iterator[Place]:
     """What factorises a sparse matrix gives objects that solve with it."""
     compiled = module._superlu  # noqa: SLF001 (nothing public makes all of them)
@@ -308,6 +318,25 @@ _LIBRARIES: Mapping[str, Callable[[ModuleType], Iterator[Place]]] = {
     "scipy.sparse.linalg._dsolve.linsolve": _factors,
 }
 
+_COMPILED = frozenset({"scipy", "skimage", "sklearn"})
+"""Packages with functions that Cython compiled: many demand a real array, whoever calls them."""
+
+
+def _compiled(modules: Iterable[ModuleType]) -> Iterator[Place]:
+    """Functions that Cython compiled, where they are and where they were imported to.
+
+    What a package makes public is not among them: that is for those who watch it.
+    """
+    known: dict[int, tuple[Any, Any]] = {}
+    for module in modules:
+        for name, value in list(vars(module).items()):
+            kind = type(value).__name__
+            if kind in ("cython_function_or_method", "fused_cython_function"):
+                way = module.__name__.partition(".")[0]
+                guard = _Fused if kind[0] == "f" else _guarded
+                yield module, name, known.setdefault(id(value), (value, guard(value, way)))[1]
+
+
 _INHERITED = object()
 
 
@@ -317,16 +346,26 @@ class Boundaries:
     def __init__(self) -> None:
         self._changes: dict[str, list[tuple[Any, str, Any, Any]]] = {}
         self._arrivals: Arrivals | None = None
+        self._known = 0
 
     def begin(self) -> None:
         """Guard the libraries that are there, and wait for the others."""
         missing = []
+        if len(sys.modules) != self._known:
+            self._known = len(sys.modules)
+            inner = [
+                module
+                for name, module in list(sys.modules.items())
+                if name.partition(".")[0] in _COMPILED and not hasattr(module, "__path__")
+            ]
+            self._changes[""] = self._found(_compiled(inner))
+        self._put("")
         for name in _LIBRARIES:
             if name in sys.modules:
-                self._guard(name)
+                self._guard(name, sys.modules[name])
             else:
                 missing.append(name)
-        self._arrivals = Arrivals(missing, self._execute)
+        self._arrivals = Arrivals(missing, self._execute, _COMPILED)
         sys.meta_path.insert(0, self._arrivals)
 
     @property
@@ -352,14 +391,18 @@ class Boundaries:
     def _execute(self, run: Callable[[ModuleType], None], module: ModuleType) -> None:
         run(module)
         if self._arrivals is not None:
-            self._guard(module.__name__)
+            self._guard(module.__spec__.name if module.__spec__ else module.__name__, module)
 
-    def _guard(self, name: str) -> None:
+    def _guard(self, name: str, module: ModuleType) -> None:
         if name not in self._changes:
-            found = _LIBRARIES[name](sys.modules[name])
-            self._changes[name] = [
-                (place, key, vars(place).get(key, _INHERITED), new) for place, key, new in found
-            ]
+            known = _LIBRARIES.get(name)
+            self._changes[name] = self._found(known(module) if known else _compiled([module]))
+        self._put(name)
+
+    def _found(self, places: Iterable[Place]) -> list[tuple[Any, str, Any, Any]]:
+        return [(place, key, vars(place).get(key, _INHERITED), new) for place, key, new in places]
+
+    def _put(self, name: str) -> None:
         for place, key, old, new in self._changes[name]:
             if vars(place).get(key, _INHERITED) is old:
                 setattr(place, key, new)

@@ -25,6 +25,8 @@ from dslog.algebra.positions import Pairs
 from dslog.capture.numpy.call import Call, Inputs, Lineages, describe
 from dslog.capture.numpy.memory import (
     CURRENT,
+    Latent,
+    Mark,
     Memory,
     Scope,
     State,
@@ -55,7 +57,7 @@ class Group:
         self._parent = parent
         self._steps: list[Step] = []
         self._arrays: list[weakref.ref[Tracked | TrackedScalar]] = []
-        self._written: dict[Memory, Recorder] = {}  # who knew its node before
+        self._written: dict[Memory, Mark] = {}  # where it was before
         self._given: set[Node] = set()  # nodes that the user named
         self._kept: list[Tracked | TrackedScalar] | None = None
         self._closed = False
@@ -90,7 +92,7 @@ class Group:
         self._steps.append(step)
 
     def reach(self, node: Node) -> None:
-        """Record how a node came about that only a number outlives the group with."""
+        """Record how a node came about that outlives the group without being a result."""
         if self._closed and node.owner is self:
             self._record([node], self._args)
             node.owner.reach(node)
@@ -100,8 +102,9 @@ class Group:
         self._arrays.append(weakref.ref(value))
 
     def written(self, memory: Memory) -> None:
-        """Take note of memory that was written inside."""
-        self._written.setdefault(memory, memory.node.owner)
+        """Take note of memory that is about to be written inside."""
+        if memory not in self._written:
+            self._written[memory] = memory.mark()
 
     def inherit(self, inner: Group) -> None:
         """Take over what outlives a group inside this one."""
@@ -113,14 +116,17 @@ class Group:
     # what the user may do
 
     def keep(self, *results: Any) -> None:
-        """Say which arrays are the results; without that it is all that are alive at the end."""
+        """Say which arrays are the results; without that it is all that are alive at the end.
+
+        Others are results too if they are used later.
+        """
         self._kept = [*(self._kept or ()), *self.give(*results)]
 
     def give(self, *results: Any) -> list[Tracked | TrackedScalar]:
-        """Let numbers among results be outputs, as arrays are; return what is tracked of them."""
+        """Let results be outputs, also numbers; return what is tracked of them."""
         found = list(tracked_in(results))
         for value in found:
-            if isinstance(value, TrackedScalar) and home_of(value) is self.recorder:
+            if home_of(value) is self.recorder and isinstance(value, TrackedScalar):
                 scalar_node(value)
         return found
 
@@ -140,11 +146,19 @@ class Group:
         self._closed = True
         self.recorder.forget(node for node in inside if node.owner is self)
 
-    def drop(self) -> None:
-        """Forget everything: nothing of it reaches the store."""
+    def drop(self) -> list[Memory]:
+        """Bring everything back to where it was, and return the memory that was written.
+
+        Nothing of it reaches the store, but what is alive and used later.
+        """
+        self._kept = []
+        self._forget_others(list(self._alive()))
         self._closed = True
         self.recorder.forget(node for step in self._steps for node in step.outputs)
-        self._steps = []
+        older = [memory for memory in self._written if self._was_there(memory)]
+        for memory in older:
+            memory.reset(self._written[memory])
+        return older
 
     def _record(
         self, outputs: Sequence[Node], args: Mapping[str, object], *, failed: bool = False
@@ -181,9 +195,9 @@ class Group:
     def _outputs(self) -> list[Node]:
         """The nodes of the group that something outside can still reach."""
         alive = list(self._alive())
+        views = Counter(id(memory) for _, _, memory in alive)
         if self._kept is not None:
             alive = self._forget_others(alive)
-        views = Counter(id(memory) for _, _, memory in alive)
         found: dict[Node, None] = {}
         for _, state, memory in alive:
             if views[id(memory)] == 1:
@@ -206,16 +220,19 @@ class Group:
 
     def _was_there(self, memory: Memory) -> bool:
         """Whether memory is older than the group."""
-        return self._written.get(memory, memory.node.owner) is not self
+        before = self._written.get(memory)
+        return (memory.node if before is None else before[0]).owner is not self
 
     def _forget_others(self, alive: list[Alive]) -> list[Alive]:
         """Let arrays go that are not among the kept ones, unless they were there before."""
         kept = []
+        unkept: dict[Memory, Latent] = {}
         for array, state, memory in alive:
             if any(array is each for each in self._kept or ()) or self._was_there(memory):
                 kept.append((array, state, memory))
             else:
-                state.memory = None
+                latent = Latent(memory.root, memory.node.base, memory)
+                state.latent, state.memory = unkept.setdefault(memory, latent), None
         return kept
 
     def _alive(self) -> Iterator[Alive]:
@@ -225,8 +242,9 @@ class Group:
             if isinstance(array, Tracked) and id(array) not in seen:
                 seen.add(id(array))
                 state = array.tracking
-                if state.memory is not None:
-                    yield array, state, state.memory
+                memory = state.memory or (state.latent.memory if state.latent else None)
+                if memory is not None:
+                    yield array, state, memory
 
     def _separate(self, state: State, memory: Memory) -> None:
         """Let a view that is all that is left of its memory be a root of its own."""
@@ -404,7 +422,7 @@ def end_group(
         CURRENT.reset(token)
 
 
-def drop_group(group: Group, token: Token[tuple[Scope, ...]]) -> None:
-    """Forget what was gathered."""
+def drop_group(group: Group, token: Token[tuple[Scope, ...]]) -> list[Memory]:
+    """Forget what was gathered, and return the memory from outside that was written."""
     CURRENT.reset(token)
-    group.drop()
+    return group.drop()

@@ -343,7 +343,6 @@ def create(
     kwargs: Mapping[str, Any],
 ) -> Any:
     """Run a function that makes an array, and track it; a tracked fill value contributes."""
-    home = home_of(like)
     values = Inputs()
     prototype = func in LIKE
     args = tuple(
@@ -359,10 +358,11 @@ def create(
     result = func(*args, **options)
     if type(result) is not np.ndarray:
         return result
+    home = home_of(like) or values.recorder
     if home is None:
         return wrap_latent(kind, result, Latent(result, func.__name__))
     recorder = recorder_of(home)
-    base = next(iter(nodes_behind(like))).base
+    base = next(iter([*nodes_behind(like), *values.nodes])).base
     node = recorder.node(result.shape, f"{base}.{func.__name__}", base)
     lineages = tuple(elementwise(result.shape, plain.shape) for plain in values.plains)
     recorder.record(Step(func.__name__, values.nodes, [node], (lineages,), {}))

@@ -81,7 +81,8 @@ def differing(old: Array, new: Array) -> Mask:
     return np.asarray((cells[0] != cells[1]).reshape(-1, size).any(axis=1))
 
 
-_NAME, _BUFFER = 3, 20  # places of ``tp_name`` and ``tp_as_buffer`` in a type object, in pointers
+_NAME, _SEQUENCE, _BUFFER = 3, 13, 20  # places in a type object, in pointers
+_ITEM = 3  # of ``sq_item`` among the methods of sequences
 _GET = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
 _KEPT: list[Any] = []  # what the interpreter points to must stay
 
@@ -116,6 +117,15 @@ def name_in_errors(kind: type, hint: str) -> None:
     name = ctypes.create_string_buffer(f"{kind.__name__} {hint}".encode())
     _KEPT.append(name)
     _field(kind, _NAME).value = ctypes.addressof(name)
+
+
+def be_no_sequence(kind: type) -> None:
+    """Let a class that has ``x[...]`` be no sequence to C, as numpy's numbers are none.
+
+    Python takes what has ``__getitem__`` for one, and iterates over it until an item is missing.
+    """
+    methods = _field(kind, _SEQUENCE).value or 0
+    ctypes.c_void_p.from_address(methods + _ITEM * ctypes.sizeof(ctypes.c_void_p)).value = None
 
 
 def _field(kind: type, place: int) -> ctypes.c_void_p:

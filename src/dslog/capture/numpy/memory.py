@@ -53,6 +53,8 @@ class Scope(Recorder, Protocol):
         ...
 
 
+Mark = tuple[Node, int, Node | None, int]
+"""Where the versions of memory are."""
 CURRENT: ContextVar[tuple[Scope, ...]] = ContextVar("CURRENT", default=())
 
 
@@ -179,11 +181,11 @@ class Memory:
             self._seen[...] = self.root
         self._go_on(node)
 
-    def mark(self) -> tuple[Any, ...]:
+    def mark(self) -> Mark:
         """Return what brings the memory's versions back to where they are now."""
         return self.node, self.version, self._first, self._made
 
-    def reset(self, mark: tuple[Any, ...]) -> None:
+    def reset(self, mark: Mark) -> None:
         """Forget the versions since a mark; the values are somebody else's business."""
         self.node, self.version, self._first, self._made = mark
         self._writes, self._cells = [], {}
@@ -257,17 +259,23 @@ class Memory:
 class Latent:
     """Memory that a program got from numpy and nothing tracked is in: it has a place once it has.
 
-    ``made`` is how it was made: "zeros".
+    ``made`` is how it was made: "zeros"; ``scopes`` are those that were open then.
     """
 
     root: Array
     made: str
     memory: Memory | None = None
     lent: Loans = field(default_factory=list)
+    scopes: tuple[Scope, ...] = field(default_factory=CURRENT.get)
 
     def lend(self, view: Array, *, ends: bool = True) -> Array:
         """Return a view for somebody who may look at it when something tracked is in it."""
         return lend(self.lent, view, ends=ends)
+
+    def maker(self, home: StoreRecorder) -> Recorder:
+        """Return what takes note that it was made, among what takes note for a store now."""
+        known = [scope for scope in CURRENT.get() if scope in self.scopes]
+        return next((one for one in reversed(known) if one.recorder is home), home)
 
 
 @dataclass(slots=True, eq=False)
@@ -395,6 +403,9 @@ def memory_of(array: Tracked) -> Memory | None:
             return None
         memory = state.memory = state.latent.memory
         state.seen = -1
+        memory.node.owner.reach(memory.node)  # a group may have ended without it
+        memory.recorder.see(array)
+        _tell_scope(array, memory.recorder)
     if memory.recorder.closed:
         return None
     if memory.is_lent:
@@ -416,7 +427,7 @@ def memory_to_write(array: Tracked, home: StoreRecorder | None) -> Memory | None
     latent = array.tracking.latent
     if memory is not None or latent is None or latent.memory is not None or home is None:
         return memory
-    recorder = recorder_of(home)
+    recorder = latent.maker(home)
     node = recorder.node(latent.root.shape, latent.made, latent.made)
     recorder.record(Step(latent.made, [], [node], ((),), {}))
     latent.memory = Memory(latent.root, node, home, lent=still_lent(latent.lent))
@@ -458,7 +469,7 @@ def home_among(values: Iterable[Any]) -> StoreRecorder | None:
 def settled_node(array: Tracked) -> Node | None:
     """Return the node of what an array holds now, if that is known without recording anything."""
     state = array.tracking
-    memory = memory_of(array)
+    memory = memory_of(array) if state.memory is not None else None
     if memory is None or memory.waiting:
         return None
     if state.plain is memory.root:

@@ -20,7 +20,7 @@ import numpy as np
 
 from dslog.algebra.product import identity
 from dslog.capture.numpy.cell_source import FLAT, Source, both, united
-from dslog.capture.numpy.loan import name_in_errors
+from dslog.capture.numpy.loan import be_no_sequence, give_buffers, name_in_errors
 from dslog.capture.numpy.memory import (
     Memory,
     Tracked,
@@ -81,12 +81,29 @@ new = object.__new__
 def _class_for(kind: type) -> type[Scalar]:
     """Make the class of scalars that stand for one of numpy's or Python's classes."""
     fields: dict[str, Any] = {"__slots__": (), "kind": kind, "__module__": __name__}
-    if issubclass(kind, np.generic) and kind not in (np.datetime64, np.timedelta64):
+    of_numpy, timed = issubclass(kind, np.generic), kind in (np.datetime64, np.timedelta64)
+    if of_numpy and not timed:
         fields["dtype"] = np.dtype(kind)
+    if hasattr(kind, "__index__"):
+        fields["__index__"] = lambda self: operator.index(take(self, "index"))
+    if of_numpy:
+        fields["__getitem__"] = _item
     made = CLASSES[kind] = type(f"Tracked_{kind.__name__}", (Scalar,), fields)
+    if of_numpy:
+        be_no_sequence(made)
+    if of_numpy and not timed:  # whose buffers numpy would read as bytes
+        give_buffers(made)
     name_in_errors(made, f"(dslog.plain(x) is a {kind.__name__})")
     _TRACKED.add(made)
     return made
+
+
+def _item(self: Scalar, key: Any) -> Any:
+    """``t[()]``, ``t[None]``, ``t[...]``."""
+    if key == ():
+        return self
+    self.plain[key]  # numpy's error, if there is one
+    return self.as_array()[key]
 
 
 def _plain(value: Any) -> Any:
@@ -271,12 +288,6 @@ class Scalar(Leaves, TrackedScalar):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return _array_class().__array_function__(self, func, types, args, kwargs)
 
-    def __getitem__(self, key: Any) -> Any:
-        if key == ():
-            return self
-        self.plain[key]  # numpy's error, if there is one
-        return self.as_array()[key]
-
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.plain, name)
         if name in _INTERFACES:
@@ -300,11 +311,10 @@ class Scalar(Leaves, TrackedScalar):
 
     # what leaves
 
-    def __index__(self) -> int:
-        return operator.index(take(self, "index") if self._is_whole() else self.plain)
-
-    def _is_whole(self) -> bool:
-        return hasattr(self.plain, "__index__")
+    def buffer_values(self, flags: int) -> Any:
+        """Return the number for the buffer protocol."""
+        del flags
+        return take(self, "buffer")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.array(take(self, "__array__"), dtype=dtype)

@@ -29,9 +29,9 @@ _COMPUTES = ("/numpy/polynomial/",)
 
 
 @contextmanager
-def following() -> Iterator[None]:
-    """Follow libraries as a program's own code is followed."""
-    token = _FOLLOWED.set(True)
+def following(libraries: bool = True) -> Iterator[None]:  # noqa: FBT002 (yes or no)
+    """Follow libraries as a program's own code is followed, or no longer."""
+    token = _FOLLOWED.set(libraries)
     try:
         yield
     finally:

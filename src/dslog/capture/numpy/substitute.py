@@ -326,8 +326,10 @@ for _kind in (TrackedRandomState, TrackedGenerator):
 
 
 def _generator(original: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """``np.random.default_rng``."""
-    made = original(*args, **kwargs)
+    """``np.random.default_rng``, whose seed is a real integer."""
+    leak("seed", *args, *kwargs.values())
+    plain = {key: plain_in(value) for key, value in kwargs.items()}
+    made = original(*map(plain_in, args), **plain)
     return TrackedGenerator(made.bit_generator) if type(made) is _GENERATOR else made
 
 

@@ -11,7 +11,6 @@ from dslog.capture.foreign.data_rule import (
 )
 from dslog.capture.numpy.call import Call
 from dslog.capture.numpy.rules.fft import transformed
-from dslog.capture.numpy.rules.shape import roll_axes
 from dslog.lineage.lineage import Lineage
 from dslog.types import Array
 
@@ -49,12 +48,3 @@ def transform(call: Call, data: Array, out: Array) -> Lineage:
 def hankel_transform(_: Call, data: Array, out: Array) -> Lineage:
     """A transform of lines."""
     return on_axes(out, data, [data.ndim - 1])
-
-
-@data_rule(*names_of("scipy.fft", "fftshift ifftshift"), data="x", note="the cell that moved")
-def shifted_spectrum(call: Call, data: Array, _: Array) -> Lineage:
-    """A roll by half of each axis."""
-    axes = axes_given(call, data, "axes")
-    back = call.func.__name__ == "ifftshift"
-    steps = [-(data.shape[k] // 2) if back else data.shape[k] // 2 for k in axes]
-    return roll_axes(data.shape, steps, axes)

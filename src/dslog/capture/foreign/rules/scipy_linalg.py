@@ -10,7 +10,6 @@ from dslog.capture.foreign.data_rule import (
     names_of,
     option,
     place_of,
-    whole_axes,
 )
 from dslog.capture.numpy.call import Call
 from dslog.capture.numpy.index_run import moves
@@ -90,15 +89,9 @@ def lstsq(call: Call, data: Array, out: Array) -> Lineage | None:
     return matched(out.shape, data.shape, columns)
 
 
-data_rule("scipy.linalg.norm", data="a", note="each cell from all cells on the axes")(whole_axes)
 data_rule(
     *names_of("scipy.linalg", "solve_sylvester subspace_angles"),
     data="a b q A B", note="each cell from all cells",
 )(everything)  # fmt: skip
 
-moves("scipy.linalg.block_diag", data="arrs", note="the cell that moved")
-moves(*names_of("scipy.linalg", "toeplitz hankel"), data=("c", "r"), note="the cell that moved")
-moves("scipy.linalg.circulant", data="c", note="the cell that moved")
-moves("scipy.linalg.leslie", data=("f", "s"), note="the cell that moved")
-moves("scipy.linalg.convolution_matrix", data="a", note="the cell that moved")
 moves("scipy.linalg.diagsvd", data="s", note="the cell that moved")

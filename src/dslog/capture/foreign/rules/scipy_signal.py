@@ -16,7 +16,6 @@ from dslog.algebra.axis import rows, scan, window
 from dslog.algebra.positions import lineage_of_positions
 from dslog.algebra.product import (
     all_to_all,
-    elementwise,
     follow,
     free,
     part,
@@ -352,14 +351,6 @@ def segments(call: Call, data: Array, out: Array) -> Lineage | None:
     frequencies = free(axis, out.shape[axis])
     parts = [part([out.ndim - 1], [axis], times), frequencies, *others]
     return product(out.shape, data.shape, *parts, exact=exact and option(call, "mode") != "phase")
-
-
-@data_rule("scipy.signal.lombscargle", data="x y weights freqs", note="each cell from all points")
-def lombscargle(call: Call, data: Array, out: Array) -> Lineage:
-    """Each frequency by itself."""
-    if data is option(call, "freqs"):
-        return elementwise(out.shape, data.shape)
-    return all_to_all(out.shape, data.shape)
 
 
 data_rule(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dslog.algebra.product import all_to_all, elementwise, follow, free, part, product, row
 from dslog.capture.foreign.data_rule import (
-    UnknownCallError,
     axes_given,
     data_rule,
     names_of,
@@ -42,21 +41,6 @@ def statistic(call: Call, data: Array, out: Array) -> Lineage | None:
     axes = axes_given(call, data) if axis is not None else tuple(range(data.ndim))
     exact = option(call, "nan_policy") != "omit"
     return on_axes(out, data, axes, exact=exact)
-
-
-@data_rule(
-    *names_of("scipy.stats", "iqr mode median_abs_deviation trim_mean trimboth trim1 quantile"),
-    *names_of("scipy.stats", "theilslopes siegelslopes scoreatpercentile"),
-    kind="superset", data=_SAMPLES, note="each cell from any cell on the axis",
-)  # fmt: skip
-def chosen_statistic(call: Call, data: Array, out: Array) -> Lineage:
-    """Which of them, values decide."""
-    axis = option(call, "axis")
-    axes = axes_given(call, data) if axis is not None else tuple(range(data.ndim))
-    try:
-        return on_axes(out, data, axes, exact=False)
-    except UnknownCallError:
-        return all_to_all(out.shape, data.shape, exact=False)
 
 
 @data_rule("scipy.stats.zmap", data="scores compare", note="a score and all it is compared with")

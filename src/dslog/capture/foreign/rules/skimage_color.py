@@ -8,7 +8,6 @@ import numpy as np
 
 from dslog.algebra.product import all_to_all, elementwise, follow, identity, part, product, row
 from dslog.capture.foreign.data_rule import (
-    UnknownCallError,
     data_rule,
     everything,
     names_of,
@@ -68,15 +67,6 @@ def _channels(call: Call, name: str, count: int) -> Mask:
     return np.asarray(np.any(found, axis=0))
 
 
-@data_rule("skimage.color.gray2rgb", data="image", note="each cell from its pixel")
-def gray2rgb(_: Call, data: Array, out: Array) -> Lineage:
-    """The same in all channels, which are last."""
-    if out.shape[:-1] != data.shape:
-        raise UnknownCallError
-    table = row([(0, n - 1) for n in out.shape], [(0, 0)] * data.ndim, list(range(data.ndim)))
-    return Lineage.of_table(out.shape, data.shape, table)
-
-
 @data_rule(
     *names_of("skimage.exposure", "adjust_gamma adjust_log adjust_sigmoid"),
     *names_of("skimage.util", "img_as_float img_as_float32 img_as_float64 img_as_int img_as_uint"),
@@ -98,22 +88,6 @@ def rescale_intensity(call: Call, data: Array, out: Array) -> Lineage:
     if any(isinstance(one, str) and one == "image" for one in ranges):
         return all_to_all(out.shape, data.shape)
     return identity(data.shape)
-
-
-@data_rule("skimage.util.random_noise", data="image", note="each cell from its cell")
-def random_noise(call: Call, data: Array, out: Array) -> Lineage:
-    """Noise of some kinds depends on the whole image."""
-    if option(call, "mode") in ("gaussian", "speckle"):
-        return identity(data.shape)
-    return all_to_all(out.shape, data.shape, exact=False)
-
-
-@data_rule(
-    "skimage.util.compare_images", data="image0 image1", note="each cell from the cells of both"
-)
-def compare_images(call: Call, data: Array, out: Array) -> Lineage:
-    """A difference or a mean; of a checkerboard, tiles."""
-    return elementwise(out.shape, data.shape).with_exact(option(call, "method") != "checkerboard")
 
 
 @data_rule("skimage.util.map_array", data="input_arr", note="each cell from its cell")

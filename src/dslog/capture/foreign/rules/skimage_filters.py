@@ -5,79 +5,35 @@ Most of them are filters of ``scipy.ndimage`` one after the other, and read what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import ndimage
 from skimage.filters import gabor_kernel
 from skimage.restoration import uft
 
 from dslog.algebra.positions import lineage_of_positions
 from dslog.algebra.product import all_to_all, part, product, row
-from dslog.algebra.stencil import Border, Reads, chained, neighbourhood, one_pass
+from dslog.algebra.stencil import Reads, neighbourhood, one_pass
 from dslog.capture.foreign.data_rule import (
     UnknownCallError,
     data_rule,
     everything,
     names_of,
-    on_axes,
     option,
     place_of,
 )
 from dslog.capture.foreign.rules.ndimage import (
-    Terms,
     border,
     gaussian_path,
     per_axis,
     picked_by_rank,
-    settled,
-    settled_passes,
     weighted,
     window_terms,
 )
 from dslog.capture.numpy.call import Call
 from dslog.capture.numpy.index_run import has_nan
 from dslog.lineage.lineage import Lineage
-from dslog.types import Array, Mask, Shape
-
-# --- Gaussians -----------------------------------------------------------------------------------
-
-
-def spatial_axes(call: Call, data: Array) -> Shape:
-    """Return the axes that are not channels."""
-    channel = option(call, "channel_axis")
-    without = None if channel is None else int(channel) % data.ndim
-    return tuple(k for k in range(data.ndim) if k != without)
-
-
-def smoothed(sigma: Any, count: int, mode: Any, truncate: float = 4.0) -> Reads:
-    """Return the term of a Gaussian over some axes."""
-    settings = zip(per_axis(sigma, count), per_axis(mode, count), strict=True)
-    return tuple(gaussian_path(float(s), border(m), truncate=truncate) for s, m in settings)
-
-
-@data_rule(
-    *names_of("skimage.filters", "gaussian unsharp_mask difference_of_gaussians"),
-    data="image", note="each cell from the cells under the weights",
-)  # fmt: skip
-def gaussian(call: Call, data: Array, _: Array) -> Lineage:
-    """A Gaussian, the cell besides it, or two of them; channels do not mix."""
-    axes, name = spatial_axes(call, data), call.func.__name__
-    if name == "unsharp_mask":
-        passes = [smoothed(option(call, "radius"), len(axes), "reflect"), ((),) * len(axes)]
-        return settled(data, passes, axes)
-    mode, truncate = option(call, "mode"), float(option(call, "truncate"))
-    if name == "gaussian":
-        sigmas = [option(call, "sigma")]
-        if np.ndim(sigmas[0]) and len(sigmas[0]) == data.ndim:
-            axes = tuple(range(data.ndim))
-    else:
-        low, high = (option(call, key) for key in ("low_sigma", "high_sigma"))
-        high = np.asarray(low) * 1.6 if high is None else high
-        sigmas = [np.ravel(s) if np.size(s) > 1 else float(np.ravel(s)[0]) for s in (low, high)]
-    return settled(data, [smoothed(s, len(axes), mode, truncate) for s in sigmas], axes)
-
+from dslog.types import Array
 
 # --- edges ---------------------------------------------------------------------------------------
 
@@ -107,7 +63,9 @@ def edges(call: Call, data: Array, __: Array) -> Lineage:
         )
         for edge in (range(data.ndim) if axis is None else np.ravel(axis).tolist())
     ]
-    return neighbourhood(data.shape, terms, exact=option(call, "mask") is None)
+    if option(call, "mask") is not None:
+        raise UnknownCallError
+    return neighbourhood(data.shape, terms)
 
 
 _DIAGONALS = {"pos_diag": [np.eye(2)], "neg_diag": [np.eye(2)[::-1]]}
@@ -182,12 +140,18 @@ def rank(call: Call, data: Array, out: Array) -> Lineage:
     return neighbourhood(data.shape, terms, exact=exact and option(call, "mask") is None)
 
 
+def smoothed(sigma: Any, count: int, mode: Any, truncate: float = 4.0) -> Reads:
+    """Return the term of a Gaussian over some axes."""
+    settings = zip(per_axis(sigma, count), per_axis(mode, count), strict=True)
+    return tuple(gaussian_path(float(s), border(m), truncate=truncate) for s, m in settings)
+
+
 @data_rule(
     *names_of("skimage.filters", "threshold_local threshold_niblack threshold_sauvola"),
     data="image", note="each cell from the cells of its window",
 )  # fmt: skip
 def local_threshold(call: Call, data: Array, _: Array) -> Lineage:
-    """A mean, weighted or not, and a deviation; which cell is a median is not looked at."""
+    """A mean, weighted or not, and a deviation."""
     if call.func.__name__ != "threshold_local":
         sizes, mode, method = per_axis(option(call, "window_size"), data.ndim), "mirror", "mean"
     else:
@@ -197,9 +161,11 @@ def local_threshold(call: Call, data: Array, _: Array) -> Lineage:
         given = option(call, "param")
         sigma = [(int(b) - 1) / 6 for b in sizes] if given is None else given
         return neighbourhood(data.shape, [smoothed(sigma, data.ndim, mode)])
+    if method != "mean":  # a median is one of them
+        raise UnknownCallError
     mask = np.ones([int(n) for n in sizes], bool)
     terms, exact = window_terms(call, mask, data.ndim, origin=0, mode=mode)
-    return neighbourhood(data.shape, terms, exact=exact and method == "mean")
+    return neighbourhood(data.shape, terms, exact=exact)
 
 
 data_rule(
@@ -210,82 +176,7 @@ data_rule(
 )(everything)  # fmt: skip
 
 
-@data_rule(
-    "skimage.filters.butterworth", data="image", note="each cell from all cells on the image's axes"
-)
-def butterworth(call: Call, data: Array, out: Array) -> Lineage:
-    """There and back through the spectrum."""
-    return on_axes(out, data, spatial_axes(call, data))
-
-
-# --- morphology ----------------------------------------------------------------------------------
-
-_PASSES = {
-    "erosion": "a", "dilation": "a", "opening": "ab", "closing": "ab", "white_tophat": "ab",
-    "black_tophat": "ab", "binary_erosion": "a", "binary_dilation": "b", "binary_opening": "ab",
-    "binary_closing": "ba",
-}  # fmt: skip
-
-
-@data_rule(
-    *names_of("skimage.morphology", " ".join(_PASSES)),
-    data="image", note="each cell from the cells of its footprint; of two, one after the other",
-)  # fmt: skip
-def morphology(call: Call, data: Array, _: Array) -> Lineage:
-    """Footprints as they are, or turned around; a sequence of them, each as often as it says."""
-    name, given = call.func.__name__, option(call, "footprint")
-    mode = option(call, "mode")
-    mode = "constant" if mode in ("max", "min", "ignore") else mode
-    if given is None:
-        given = ndimage.generate_binary_structure(data.ndim, 1)
-    sequence = given if isinstance(given, (list, tuple)) else [(given, 1)]
-    passes: dict[str, tuple[Terms, bool]] = {}
-    words = {"a": "", "b": ""}
-    for k, (one, times) in enumerate(sequence):
-        mask = _padded(np.asarray(one) != 0, at_end=name.startswith("binary"))
-        for letter, flipped in (("a", False), ("b", True)):
-            key = chr(ord("A") + 2 * k + flipped)
-            passes[key] = window_terms(call, mask, data.ndim, flipped=flipped, origin=0, mode=mode)
-            words[letter] += key * int(times)
-    word = "".join(words[letter] for letter in _PASSES[name])
-    itself = [""] if name.endswith("tophat") else []
-    return settled_passes(data, passes, [word, *itself], tuple(range(data.ndim)))
-
-
-def _padded(mask: Mask, *, at_end: bool) -> Mask:
-    """Make sizes odd."""
-    widths = [((0, 1) if at_end else (1, 0)) if n % 2 == 0 else (0, 0) for n in mask.shape]
-    return np.pad(mask, widths)
-
-
 # --- features ------------------------------------------------------------------------------------
-
-
-def _sobels(ndim: int, mode: Border) -> Terms:
-    return [
-        tuple(weighted([-1, 0, 1] if k == axis else [1, 2, 1], 1, mode) for k in range(ndim))
-        for axis in range(ndim)
-    ]
-
-
-@data_rule(
-    *names_of("skimage.feature", "structure_tensor corner_harris corner_shi_tomasi"),
-    *names_of("skimage.feature", "corner_foerstner corner_kitchen_rosenfeld"),
-    data="image", note="each cell from the cells under the derivatives, smoothed",
-)  # fmt: skip
-def corners(call: Call, data: Array, out: Array) -> Lineage:
-    """Products of derivatives along each axis, smoothed or derived again."""
-    mode = border(option(call, "mode", "constant"))
-    first = _sobels(data.ndim, mode)
-    if call.func.__name__ == "corner_kitchen_rosenfeld":
-        return neighbourhood(data.shape, [*first, *chained(first, first)])
-    if call.func.__name__ == "structure_tensor":  # pairs of axes, in order
-        pairs = [(i, j) for i in range(data.ndim) for j in range(i, data.ndim)]
-        backwards = option(call, "order") == "xy"
-        pair: Sequence[int] = pairs[place_of(call, out)]
-        first = [first[data.ndim - 1 - k if backwards else k] for k in pair]
-    sigma = smoothed(option(call, "sigma"), data.ndim, mode)
-    return neighbourhood(data.shape, chained(first, [sigma]))
 
 
 @data_rule(

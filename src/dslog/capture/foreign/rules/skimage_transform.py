@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dslog.algebra.axis import blocks, scan
+from dslog.algebra.axis import blocks
 from dslog.algebra.positions import from_pairs
 from dslog.algebra.product import part, product
 from dslog.algebra.restrict import union
@@ -26,7 +26,6 @@ from dslog.capture.foreign.linear_map import (
     probed,
 )
 from dslog.capture.foreign.rules.ndimage import per_axis
-from dslog.capture.foreign.rules.skimage_filters import spatial_axes
 from dslog.capture.numpy.call import Call
 from dslog.lineage.lineage import Lineage
 from dslog.types import Array, Floats, Shape
@@ -35,6 +34,13 @@ from dslog.types import Array, Floats, Shape
 def _order(call: Call, data: Array) -> int:
     given = option(call, "order")
     return int(data.dtype != bool) if given is None else int(given)
+
+
+def spatial_axes(call: Call, data: Array) -> Shape:
+    """Return the axes that are not channels."""
+    channel = option(call, "channel_axis")
+    without = None if channel is None else int(channel) % data.ndim
+    return tuple(k for k in range(data.ndim) if k != without)
 
 
 @data_rule(
@@ -141,15 +147,6 @@ def warp(call: Call, data: Array, out: Array) -> Lineage:
     return clipped(call, data, out, on_axes_alone(data, out, (0, 1), found))
 
 
-@data_rule(
-    "skimage.transform.integral_image", data="image", note="each cell from the cells up to it"
-)
-def integral_image(_: Call, data: Array, out: Array) -> Lineage:
-    """A running sum along each axis."""
-    parts = [part([k], [k], scan(n)) for k, n in enumerate(data.shape)]
-    return product(out.shape, data.shape, *parts)
-
-
 _WHOLE_BLOCK = ("sum", "mean", "max", "min", "amax", "amin", "std", "var", "prod", "any", "all")
 
 
@@ -158,15 +155,16 @@ _WHOLE_BLOCK = ("sum", "mean", "max", "min", "amax", "amin", "std", "var", "prod
     data="image", note="each cell from its block",
 )  # fmt: skip
 def block_reduce(call: Call, data: Array, out: Array) -> Lineage:
-    """Blocks of the image, filled up at the ends; a function of one's own may leave cells out."""
+    """Blocks of the image, filled up at the ends."""
     given = option(call, "factors", option(call, "block_size"))
     name = getattr(option(call, "func", np.mean), "__name__", "")
-    exact = name in _WHOLE_BLOCK and getattr(np, name) == option(call, "func", np.mean)
+    if name not in _WHOLE_BLOCK or getattr(np, name) != option(call, "func", np.mean):
+        raise UnknownCallError
     parts = [
         part([k], [k], blocks(out.shape[k], int(size), data.shape[k]))
         for k, size in enumerate(per_axis(given, data.ndim))
     ]
-    return product(out.shape, data.shape, *parts, exact=exact)
+    return product(out.shape, data.shape, *parts)
 
 
 data_rule("skimage.transform.matrix_transform", data="coords", note="each point from its own")(

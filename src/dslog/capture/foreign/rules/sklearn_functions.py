@@ -13,17 +13,14 @@ from dslog.algebra.positions import from_pairs
 from dslog.algebra.product import (
     all_to_all,
     follow,
-    identity,
     matched,
-    part,
     product,
-    row,
     same_order,
 )
 from dslog.algebra.restrict import union
 from dslog.capture.foreign.data_rule import by_place, data_rule
 from dslog.capture.numpy.call import Argument, Call, Lineages, arrange
-from dslog.capture.numpy.index_run import has_nan, index_run
+from dslog.capture.numpy.index_run import index_run
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array
@@ -52,47 +49,7 @@ def first_of(call: Call) -> Any:
     return call.args[0] if call.args else next(iter(call.arguments.values()))
 
 
-# --- scaling -------------------------------------------------------------------------------------
-
-
-@rule(
-    *sklearn_names("preprocessing", "scale minmax_scale maxabs_scale power_transform"),
-    kind="value",
-    note="each cell from its column",
-)
-def scale(call: Call) -> Lineages | None:
-    """A column, or with ``axis=1`` a row; cells that are missing are left out."""
-    return _by_line(call, exact=not has_nan(first_of(call)))
-
-
-@rule(
-    *sklearn_names("preprocessing", "robust_scale quantile_transform"),
-    kind="superset", note="each cell from some of its column",
-)  # fmt: skip
-def scale_by_rank(call: Call) -> Lineages | None:
-    """A few ranks of a column."""
-    return _by_line(call, exact=False)
-
-
-def _by_line(call: Call, *, exact: bool) -> Lineages | None:
-    x = first_of(call)
-    (out,) = call.outputs
-    other = 1 - int(call.argument("axis", 0))
-    follows = {other: other} if np.ndim(x) == 2 else {}
-    return arrange(call, [(x, matched(out.shape, np.shape(x), follows).with_exact(exact))])
-
-
-@rule("sklearn.preprocessing.normalize", note="each cell from its row")
-def normalize(call: Call) -> Lineages | None:
-    """A row, or a column with ``axis=0``; so are the norms."""
-    x, axis = first_of(call), 1 - int(call.argument("axis", 1))
-    return arrange(
-        call,
-        *(
-            [(x, matched(o.shape, np.shape(x), {axis: axis if o.ndim == 2 else 0}))]
-            for o in call.outputs
-        ),
-    )
+# --- cells and labels ---------------------------------------------------------------------------
 
 
 @rule(
@@ -113,18 +70,6 @@ def by_cell(call: Call) -> Lineages | None:
         same = same_order(out.shape, value.shape)
         rows.append([(other, same if other is value else None) for other in values])
     return arrange(call, *rows)
-
-
-@rule("sklearn.preprocessing.add_dummy_feature", note="each cell that moved from where it was")
-def add_dummy_feature(call: Call) -> Lineages | None:
-    """The first column is new."""
-    x = first_of(call)
-    (out,) = call.outputs
-    n, f = np.shape(x)
-    if not x.size:
-        return None
-    moved = part([0, 1], [0, 1], row([(0, n - 1), (1, f)], [(0, 0), (-1, -1)], [0, 1]))
-    return arrange(call, [(x, product(out.shape, np.shape(x), moved))])
 
 
 @rule("sklearn.preprocessing.label_binarize", note="each cell from its label and all classes")
@@ -248,36 +193,6 @@ def empirical_covariance(call: Call) -> Lineages | None:
 
 
 data_rule(
-    *sklearn_names("utils.extmath", "softmax row_norms"), data="X x", note="each cell from its row"
-)(by_place(X={0: 0}, x={0: 0}))
-
-
-@rule("sklearn.utils.extmath.safe_sparse_dot", note="each cell from a row and a column")
-def safe_sparse_dot(call: Call) -> Lineages | None:
-    """A product of two matrices."""
-    a, b = call.argument("a"), call.argument("b")
-    (out,) = call.outputs
-    if np.ndim(a) != 2 or np.ndim(b) != 2:
-        return None
-    columns = matched(out.shape, np.shape(b), {1: 1})
-    return arrange(call, [(a, matched(out.shape, np.shape(a), {0: 0})), (b, columns)])
-
-
-@rule("sklearn.utils.extmath.svd_flip", note="each cell from its cell and its component's sign")
-def svd_flip(call: Call) -> Lineages | None:
-    """The sign is that of the largest entry of a component in one of the two."""
-    u, v = call.argument("u"), call.argument("v")
-    one, two = call.outputs
-    if call.argument("u_based_decision", True):
-        sign = matched(two.shape, one.shape, {1: 0})
-        own = [(u, matched(one.shape, one.shape, {1: 1})), (v, None)]
-        return arrange(call, own, [(u, sign), (v, identity(two.shape))])
-    sign = matched(one.shape, two.shape, {0: 1})
-    own = [(u, None), (v, matched(two.shape, two.shape, {0: 0}))]
-    return arrange(call, [(u, identity(one.shape)), (v, sign)], own)
-
-
-data_rule(
     "sklearn.decomposition.sparse_encode", data="X dictionary",
     note="each cell from its row and the dictionary",
 )(by_place(X={0: 0}))  # fmt: skip
@@ -312,14 +227,12 @@ rule(
     *sklearn_names("decomposition", "non_negative_factorization dict_learning"),
     *sklearn_names("decomposition", "dict_learning_online"),
     *sklearn_names("linear_model", "ridge_regression orthogonal_mp_gram lars_path_gram"),
-    *sklearn_names("cluster", "dbscan mean_shift kmeans_plusplus estimate_bandwidth ward_tree"),
+    *sklearn_names("cluster", "dbscan mean_shift estimate_bandwidth ward_tree"),
     *sklearn_names("cluster", "linkage_tree cluster_optics_dbscan cluster_optics_xi"),
     *sklearn_names("cluster", "compute_optics_graph"),
     *sklearn_names("utils", "compute_class_weight class_weight.compute_class_weight"),
     "sklearn.isotonic.isotonic_regression", "sklearn.calibration.calibration_curve",
     "sklearn.feature_extraction.image.reconstruct_from_patches_2d",
-    "sklearn.utils.extmath.weighted_mode",
-    "sklearn.covariance.shrunk_covariance",
     kind="superset", note="each cell from everything, at most",
 )(some_of_all)  # fmt: skip
 """What a split, a cluster or a penalty leaves out is not followed."""

@@ -9,7 +9,6 @@ import numpy as np
 from dslog.algebra.positions import from_pairs
 from dslog.algebra.product import all_to_all, identity, matched
 from dslog.algebra.restrict import union
-from dslog.capture.foreign.data_rule import by_place, data_rule
 from dslog.capture.foreign.rules.sklearn_functions import (
     first_of,
     of_all,
@@ -84,8 +83,7 @@ rule(
 rule(
     *sklearn_names(
         "metrics",
-        "roc_curve precision_recall_curve det_curve silhouette_score consensus_score "
-        "confusion_matrix_at_thresholds",
+        "silhouette_score consensus_score confusion_matrix_at_thresholds",
     ),
     kind="superset", note="each point from all labels and scores, at most",
 )(some_of_all)  # fmt: skip
@@ -155,16 +153,6 @@ def _of_norms(out_shape: Any, shape: Any, axis: int) -> Lineage:
     """A norm per row, whichever way the line of them lies."""
     long = int(np.argmax(shape))
     return matched(out_shape, shape, {long: axis})
-
-
-data_rule(
-    *sklearn_names(
-        "metrics.pairwise",
-        "paired_distances paired_euclidean_distances paired_manhattan_distances "
-        "paired_cosine_distances",
-    ),
-    data="X Y", note="each cell from the same rows",
-)(by_place(X={0: 0}, Y={0: 0}))  # fmt: skip
 
 
 @rule(

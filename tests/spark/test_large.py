@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from relation_strategies import relations
 
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
@@ -32,7 +33,6 @@ from dslog.lineage.part_files import (
 from dslog.lineage.table import Row, Table
 from dslog.query.plan import Direction
 from dslog.spark.join_job import LargeFollower, Limits, SparkJoins
-from dslog.testing.strategies import relations
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ MOST_LINES = 50_000
 LONGEST = 700
 
 # Functions with these decorators are named like what they stand for: a command, a numpy function.
-REGISTERING = {"command", "data_rule", "rule"}
+REGISTERING = {"argument_rule", "command", "data_rule", "rule"}
 
 # Why a name may be defined in two packages.
 ALLOWED_NAMES = {

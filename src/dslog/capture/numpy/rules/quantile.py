@@ -9,6 +9,7 @@ import numpy as np
 
 from dslog.algebra.positions import from_pairs
 from dslog.algebra.product import matched
+from dslog.capture.numpy.argument_rule import argument_rule
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import has_nan, is_nan, lines, ordered
 from dslog.capture.numpy.registry import rule
@@ -130,25 +131,16 @@ def _weighted(
 # --- reductions that leave NaN out ---------------------------------------------------------------
 
 
-@rule(
+@argument_rule(
     *(f"numpy.nan{name}" for name in ("sum", "prod", "max", "min", "mean", "var", "std")),
-    "numpy.nanargmax", "numpy.nanargmin", kind="value",
+    "numpy.nanargmax", "numpy.nanargmin", data="a", kind="value",
     note="each cell from the cells on the axes that are not NaN",
 )  # fmt: skip
-def nan_reduction(call: Call) -> Lineages | None:
+def nan_reduction(call: Call, data: Array, out: Array) -> Lineage:
     """Without NaN, a plain reduction."""
-    given = call.argument("a")
-    values = np.asarray(given)
-    (output,) = call.outputs
-    axes = axes_of(call.argument("axis"), values.ndim)
-    pairs: list[tuple[Any, Lineage | None]] = []
-    mean = call.argument("mean", np._NoValue)  # noqa: SLF001
-    if call.which(mean) is not None:
-        return None
-    if not has_nan(values):
-        pairs.append((given, reduced(values.shape, axes, output.shape)))
-    else:
-        rows, positions = lines(values, axes)
-        line, place = np.nonzero(~is_nan(rows))
-        pairs.append((given, from_pairs(line, positions[line, place], output.shape, values.shape)))
-    return arrange(call, pairs)
+    axes = axes_of(call.argument("axis"), data.ndim)
+    if not has_nan(data):
+        return reduced(data.shape, axes, out.shape)
+    rows, positions = lines(data, axes)
+    line, place = np.nonzero(~is_nan(rows))
+    return from_pairs(line, positions[line, place], out.shape, data.shape)

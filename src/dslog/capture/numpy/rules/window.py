@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from dslog.algebra.axis import blocks, repeated, rows, shifted, spread, strided, window
-from dslog.algebra.product import follow, free, identity, matched, part, product, read, row
+from dslog.algebra.product import flat, follow, free, identity, matched, part, product, read, row
+from dslog.capture.numpy.argument_rule import OtherCallError, argument_rule
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules.reduce import reduced
 from dslog.capture.numpy.rules.shape import on_axis, on_line
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
-from dslog.types import Shape
+from dslog.types import Array, Shape
 
 
 @rule("numpy.diff", note="each cell from n + 1 neighbours on the axis")
@@ -126,8 +127,7 @@ def convolve(call: Call) -> Lineages | None:
 
 
 def _windowed(out_shape: Shape, in_shape: Shape, table: Table) -> Lineage:
-    here = part([0], range(len(in_shape)), table, in_flat=len(in_shape) != 1)
-    return product(out_shape, in_shape, here)
+    return product(out_shape, in_shape, flat([0], range(len(in_shape)), table))
 
 
 def _skipped(n: int, m: int, mode: str, *, mirrored: bool) -> int:
@@ -230,37 +230,27 @@ def _spacing(out_shape: Shape, axis: int, spacing: Any, order: int, even: bool) 
 # --- bits ----------------------------------------------------------------------------------------
 
 
-@rule("numpy.packbits", note="each byte from eight cells")
-def packbits(call: Call) -> Lineages | None:
+@argument_rule("numpy.packbits", data="a", note="each byte from eight cells")
+def packbits(call: Call, data: Array, out: Array) -> Lineage:
     """Eight cells on the axis, or in linear order."""
-    values, axis = call.argument("a"), call.argument("axis")
-    (output,) = call.outputs
-    shape = np.shape(values)
-    if not output.size:
-        return arrange(call, [(values, None)])
+    axis = call.argument("axis")
     if axis is None:
-        table = blocks(output.size, 8, prod(shape))
-        return arrange(call, [(values, on_line(output.shape, shape, table))])
-    axis %= len(shape)
-    table = blocks(output.shape[axis], 8, shape[axis])
-    return arrange(call, [(values, on_axis(output.shape, shape, axis, table))])
+        return on_line(out.shape, data.shape, blocks(out.size, 8, data.size))
+    axis %= data.ndim
+    return on_axis(out.shape, data.shape, axis, blocks(out.shape[axis], 8, data.shape[axis]))
 
 
-@rule("numpy.unpackbits", note="each bit from its byte")
-def unpackbits(call: Call) -> Lineages | None:
+@argument_rule("numpy.unpackbits", data="a", note="each bit from its byte")
+def unpackbits(call: Call, data: Array, out: Array) -> Lineage:
     """Byte ``b // 8``, as many bits as asked for."""
-    values, axis = call.argument("a"), call.argument("axis")
-    (output,) = call.outputs
-    shape = np.shape(values)
-    if not output.size or not prod(shape):
-        return arrange(call, [(values, None)])
-    bits = output.size if axis is None else output.shape[axis]
-    have = prod(shape) if axis is None else shape[axis]
+    axis = call.argument("axis")
+    bits = out.size if axis is None else out.shape[axis]
+    have = data.size if axis is None else data.shape[axis]
     whole, some = min(have, bits // 8), bits % 8 if bits < 8 * have else 0
     table = rows(repeated(whole, 8), spread(8 * whole, 8 * whole + some - 1, whole, whole))
     if axis is None:
-        return arrange(call, [(values, on_line(output.shape, shape, table))])
-    return arrange(call, [(values, on_axis(output.shape, shape, axis % len(shape), table))])
+        return on_line(out.shape, data.shape, table)
+    return on_axis(out.shape, data.shape, axis % data.ndim, table)
 
 
 # --- vector products, covariance, polynomials ----------------------------------------------------
@@ -323,31 +313,34 @@ _STATISTICS = ("maximum", "minimum", "mean")
 _FOLDED = ("reflect", "symmetric", "wrap")
 
 
-@rule("numpy.pad", note="per axis: the edge, the mirrored or the wrapped cell, or the cells read")
-def pad(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.pad", data="array",
+    note="per axis: the edge, the mirrored or the wrapped cell, or the cells read",
+)  # fmt: skip
+def pad(call: Call, data: Array, _: Array) -> Lineage:
     """All modes but those that depend on values, or that are functions."""
-    values, mode = call.argument("array"), call.argument("mode", "constant")
+    mode, shape = call.argument("mode", "constant"), data.shape
     if not isinstance(mode, str) or mode == "median":
-        return None
-    shape = np.shape(values)
-    widths = pairs_per_axis(call.argument("pad_width"), len(shape))
+        raise OtherCallError
+    widths = pairs_per_axis(call.argument("pad_width"), data.ndim)
     odd = call.argument("reflect_type", "even") == "odd" and mode in ("reflect", "symmetric")
     if odd and any(max(w) > max(n - 1, 1) for w, n in zip(widths, shape, strict=True)):
-        return None
-    read = stat_lengths(call, shape) if mode in _STATISTICS else [(0, 0)] * len(shape)
-    return arrange(call, [(values, padded(shape, widths, mode, read, odd=odd))])
+        raise OtherCallError
+    read = stat_lengths(call, shape) if mode in _STATISTICS else [(0, 0)] * data.ndim
+    return padded(shape, widths, mode, read, odd=odd)
 
 
-@rule("numpy.pad", kind="superset", note="median: all cells that the median is taken of")
-def pad_median(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.pad", data="array", kind="superset",
+    note="median: all cells that the median is taken of",
+)  # fmt: skip
+def pad_median(call: Call, data: Array, _: Array) -> Lineage:
     """What the tracer leaves: read as if every cell counted."""
-    values, mode = call.argument("array"), call.argument("mode", "constant")
-    if mode != "median":
-        return None
-    shape = np.shape(values)
-    widths = pairs_per_axis(call.argument("pad_width"), len(shape))
-    lineage = padded(shape, widths, "mean", stat_lengths(call, shape), odd=False)
-    return arrange(call, [(values, lineage.with_exact(False))])
+    if call.argument("mode", "constant") != "median":
+        raise OtherCallError
+    widths = pairs_per_axis(call.argument("pad_width"), data.ndim)
+    lineage = padded(data.shape, widths, "mean", stat_lengths(call, data.shape), odd=False)
+    return lineage.with_exact(False)
 
 
 def padded(shape: Shape, widths: Pairs, mode: str, read: Pairs, *, odd: bool) -> Lineage:

@@ -100,31 +100,21 @@ def ravel_multi_index(call: Call) -> Lineages | None:
     return arrange(call, [(one, elementwise(output.shape, np.shape(one))) for one in indices])
 
 
-@rule(
-    "numpy.linspace", "numpy.logspace", "numpy.geomspace",
-    note="each cell from the start and the stop of its line",
-)  # fmt: skip
-def spaced(call: Call) -> Lineages | None:
+def _spaced(call: Call, data: Array, out: Array) -> Lineage:
     """Start, stop and base, broadcast, with a new axis of steps; and the step itself."""
-    axis = call.argument("axis", 0)
-    values = [call.argument(name) for name in ("start", "stop", "base")]
-    step = np.broadcast_shapes(*(np.shape(v) for v in values if v is not None))
-    outputs = []
-    for output in call.outputs:
-        new = axis % output.ndim if output.ndim > len(step) else None
-        pairs = [(v, _with_new_axis(output.shape, np.shape(v), new)) for v in values]
-        outputs.append(pairs)
-    return arrange(call, *outputs)
+    given = (call.argument(name) for name in ("start", "stop", "base"))
+    step = np.broadcast_shapes(*(np.shape(v) for v in given if v is not None))
+    new = call.argument("axis", 0) % out.ndim if out.ndim > len(step) else None
+    kept = [j for j in range(out.ndim) if j != new]
+    lead = len(kept) - data.ndim
+    follows = {i: kept[lead + i] for i, n in enumerate(data.shape) if n != 1}
+    return matched(out.shape, data.shape, follows)
 
 
-def _with_new_axis(
-    out_shape: tuple[int, ...], in_shape: tuple[int, ...], new: int | None
-) -> Lineage:
-    """Broadcasting to all output axes but ``new``, which is free."""
-    kept = [j for j in range(len(out_shape)) if j != new]
-    lead = len(kept) - len(in_shape)
-    follows = {i: kept[lead + i] for i, n in enumerate(in_shape) if n != 1}
-    return matched(out_shape, in_shape, follows)
+by_argument(
+    "numpy.linspace", "numpy.logspace", "numpy.geomspace", start=_spaced, stop=_spaced,
+    base=_spaced, note="each cell from the start and the stop of its line",
+)  # fmt: skip
 
 
 @rule("numpy.meshgrid", note="each output from one input, along its axis")

@@ -16,7 +16,6 @@ from dslog.algebra.product import (
     all_to_all,
     elementwise,
     flat,
-    follow,
     free,
     identity,
     matched,
@@ -37,6 +36,7 @@ from dslog.capture.numpy.argument_rule import (
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import is_nan
 from dslog.capture.numpy.registry import rule
+from dslog.capture.numpy.rules.shape import on_axis, on_line
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
@@ -150,13 +150,9 @@ def cumulative(call: Call) -> Lineages | None:
 def scanned(out_shape: Shape, in_shape: Shape, axis: int | None, first: int = 0) -> Lineage:
     """A scan along an axis, or in C order; outputs before ``first`` read nothing."""
     if axis is None:
-        table = scan(out_shape[0] - first, first)
-        inputs = part([0], range(len(in_shape)), table, in_flat=len(in_shape) != 1)
-        return product(out_shape, in_shape, inputs)
+        return on_line(out_shape, in_shape, scan(out_shape[0] - first, first))
     axis %= len(in_shape)
-    others = [follow(k, k, n) for k, n in enumerate(in_shape) if k != axis]
-    table = scan(out_shape[axis] - first, first)
-    return product(out_shape, in_shape, part([axis], [axis], table), *others)
+    return on_axis(out_shape, in_shape, axis, scan(out_shape[axis] - first, first))
 
 
 # --- other methods of ufuncs ---------------------------------------------------------------------
@@ -178,8 +174,7 @@ def reduceat(call: Call) -> Lineages | None:
     hi = np.where(stop > indices, stop - 1, indices)
     place = np.arange(len(indices))
     table = Table.of_boxes(place, place, indices, hi)
-    others = [follow(k, k, n) for k, n in enumerate(np.shape(values)) if k != axis]
-    lineage = product(output.shape, np.shape(values), part([axis], [axis], table), *others)
+    lineage = on_axis(output.shape, np.shape(values), axis, table)
     return arrange(
         call,
         [(values, lineage), (call.argument("indices"), _borders(output.shape, axis, len(indices)))],

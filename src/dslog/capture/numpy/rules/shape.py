@@ -7,7 +7,7 @@ All of them only arrange the cells they are given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -21,6 +21,7 @@ from dslog.algebra.product import (
     flat,
     follow,
     free,
+    matched,
     part,
     place,
     product,
@@ -142,12 +143,9 @@ def repeat(call: Call) -> Lineages | None:
         here = part([0], [0], repeated(size, int(np.ravel(repeats)[0])))
     else:
         here = gathered(np.repeat(np.arange(size), repeats), size)
-    if axis is None:
-        lineage = on_line_part(output.shape, shape, here)
-    else:
-        axis %= len(shape)
-        lineage = on_axis(output.shape, shape, axis, place(here, [axis], [axis]))
-    return arrange(call, [(values, lineage), (repeats, _counts(call, repeats, size, axis or 0))])
+    lineage = _on_axis_or_line(output.shape, shape, axis, here)
+    at = 0 if axis is None else axis % len(shape)
+    return arrange(call, [(values, lineage), (repeats, _counts(call, repeats, size, at))])
 
 
 def _counts(call: Call, repeats: Any, size: int, axis: int) -> Lineage | None:
@@ -206,24 +204,14 @@ def take(call: Call) -> Lineages | None:
             if k != at
         ]
         lineage = product(output.shape, shape, here, *others)
-    follows = {at + k: k for k in range(places.ndim)}
-    return arrange(
-        call, [(values, lineage), (indices, _placed_index(output.shape, places, follows))]
-    )
+    chosen = matched(output.shape, places.shape, {k: at + k for k in range(places.ndim)})
+    return arrange(call, [(values, lineage), (indices, chosen)])
 
 
 def _in_range(places: Array, size: int, mode: str) -> Array:
     if mode == "clip":
         return np.clip(places, 0, size - 1)
     return places % size if size else places
-
-
-def _placed_index(out_shape: Shape, places: Array, follows: Mapping[int, int]) -> Lineage:
-    """Each output cell from the index that chose it."""
-    parts = [
-        follow(j, follows[j], n) if j in follows else free(j, n) for j, n in enumerate(out_shape)
-    ]
-    return product(out_shape, places.shape, *parts)
 
 
 @argument_rule(

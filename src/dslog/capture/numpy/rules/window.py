@@ -13,7 +13,7 @@ import numpy as np
 
 from dslog.algebra.axis import blocks, repeated, rows, shifted, spread, strided, window
 from dslog.algebra.product import flat, follow, free, identity, matched, part, product, read, row
-from dslog.capture.numpy.argument_rule import OtherCallError, argument_rule
+from dslog.capture.numpy.argument_rule import OtherCallError, Pattern, argument_rule, by_argument
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules.reduce import reduced
@@ -101,33 +101,27 @@ def trapezoid(call: Call) -> Lineages | None:
 # --- convolution ---------------------------------------------------------------------------------
 
 
-@rule("numpy.convolve", "numpy.correlate", note="each cell from a window of both")
-def convolve(call: Call) -> Lineages | None:
+def _convolved(*, last: bool) -> Pattern:
     """Output i of all sums over a[k] v[i' - k], with i' = i + where the mode starts."""
-    a, v = call.argument("a"), call.argument("v")
-    default = "full" if call.func == np.convolve else "valid"
-    n, m = int(np.size(a)), int(np.size(v))
-    (output,) = call.outputs
-    mode = {0: "valid", 1: "same", 2: "full"}.get(call.argument("mode", default))
-    mode = mode or str(call.argument("mode", default))
-    skip = _skipped(n, m, mode, mirrored=call.func == np.correlate)
-    size = output.size
-    return arrange(
-        call,
-        [
-            (a, _windowed(output.shape, np.shape(a), window(size, n, skip - m + 1, skip))),
-            (
-                v,
-                _windowed(output.shape, np.shape(v), window(size, m, skip - n + 1, skip))
-                if call.func == np.convolve
-                else _windowed(output.shape, np.shape(v), _backwards(size, n, m, skip)),
-            ),
-        ],
-    )
+
+    def windows(call: Call, data: Array, out: Array) -> Lineage:
+        n, m = (int(np.size(call.argument(name))) for name in ("a", "v"))
+        plain = call.func == np.convolve
+        mode = call.argument("mode", "full" if plain else "valid")
+        mode = {0: "valid", 1: "same", 2: "full"}.get(mode) or str(mode)
+        skip = _skipped(n, m, mode, mirrored=not plain)
+        table = window(out.size, data.size, skip - (n if last else m) + 1, skip)
+        if last and not plain:  # k falls as i' grows: the window of the mirrored filter, mirrored
+            table = _mirrored(table, m)
+        return product(out.shape, data.shape, flat([0], range(data.ndim), table))
+
+    return windows
 
 
-def _windowed(out_shape: Shape, in_shape: Shape, table: Table) -> Lineage:
-    return product(out_shape, in_shape, flat([0], range(len(in_shape)), table))
+by_argument(
+    "numpy.convolve", "numpy.correlate", a=_convolved(last=False), v=_convolved(last=True),
+    note="each cell from a window of both",
+)  # fmt: skip
 
 
 def _skipped(n: int, m: int, mode: str, *, mirrored: bool) -> int:
@@ -139,13 +133,6 @@ def _skipped(n: int, m: int, mode: str, *, mirrored: bool) -> int:
         return short - 1
     # numpy puts the shorter one on the left by half of its size; correlate turns it around
     return short // 2 if mirrored and n < m else short - short // 2 - 1
-
-
-def _backwards(size: int, n: int, m: int, skip: int) -> Table:
-    """Correlation: output i reads those v[k] with ``a[k + i' - (m - 1)]``: k falls as i' grows."""
-    # k in [m - 1 - i', m - 1 - i' + n - 1]: the window of the mirrored filter, mirrored
-    plain = window(size, m, skip - n + 1, skip)
-    return _mirrored(plain, m)
 
 
 def _mirrored(table: Table, size: int) -> Table:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dslog.algebra.axis import repeated, rolled, shifted, tiled
+from dslog.algebra.axis import repeated, rolled, tiled
 from dslog.algebra.positions import gathered
 from dslog.algebra.product import (
     Part,
@@ -33,6 +33,7 @@ from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import moves
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.view import is_view, lineage_of_view
+from dslog.compress.encoder import compress
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
@@ -233,33 +234,11 @@ def insert(call: Call, data: Array, out: Array) -> Lineage:
         raise OtherCallError
     size = data.size if axis is None else data.shape[axis]
     total = out.size if axis is None else out.shape[axis]
-    old = np.ones(total, bool)
-    old[_new_places(call.argument("obj"), size, total - size)] = False
-    here = _pairs_table(np.flatnonzero(old))
+    places = np.insert(np.arange(size), call.argument("obj"), np.full(total - size, -1))
+    kept = np.flatnonzero(places >= 0)
+    pairs = np.stack([kept, places[kept]], axis=1)
+    here = compress(pairs, (total,), (size,), orientation="backward").terms
     return _on_axis_or_line(out.shape, data.shape, axis, here)
-
-
-def _new_places(where: Any, size: int, count: int) -> Any:
-    """Places of what was put in, on the new axis."""
-    places = np.arange(*where.indices(size)) if isinstance(where, slice) else np.asarray(where)
-    places = np.flatnonzero(places) if places.dtype == bool else places.astype(np.int64)
-    if places.size == 1:
-        index = int(places.ravel()[0])
-        return (index + size if index < 0 else index) + np.arange(count)
-    places = np.where(places < 0, places + size, places)
-    order = places.argsort(kind="stable")
-    places[order] += np.arange(len(places))
-    return places
-
-
-def _pairs_table(kept: Array) -> Part:
-    """Output ``kept[k]`` from input k, on one axis."""
-    runs = np.flatnonzero(np.diff(kept) != 1) + 1
-    tables = [
-        shifted(len(run), int(k - run[0]), int(run[0]))
-        for run, k in zip(np.split(kept, runs), np.concatenate([[0], runs]), strict=True)
-    ]
-    return part([0], [0], concat(tables))
 
 
 def _on_axis_or_line(out_shape: Shape, in_shape: Shape, axis: int | None, here: Part) -> Lineage:

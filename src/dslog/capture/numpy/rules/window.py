@@ -5,14 +5,14 @@ Rules for ``np.pad``: every mode acts on each axis by itself, so the lineage is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from dslog.algebra.axis import blocks, repeated, rows, shifted, spread, strided, window
-from dslog.algebra.product import flat, follow, free, identity, matched, part, product, read, row
+from dslog.algebra.product import flat, free, identity, matched, part, product, read, row
 from dslog.capture.numpy.argument_rule import OtherCallError, Pattern, argument_rule, by_argument
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
@@ -272,27 +272,15 @@ def _components(size: int, other: int) -> Table:
 def _vectors(
     out_shape: Shape, in_shape: Shape, at: int, out_axis: int, table: Table | None
 ) -> Lineage:
+    """The axis of the vectors by a table, or read whole; the others are broadcast."""
     rest = [i for i in range(len(in_shape)) if i != at]
     kept = list(range(len(out_shape)))
-    parts = [read(at, 0, in_shape[at] - 1)] if table is None else []
+    parts = []
     if table is not None:
-        vector = kept.pop(out_axis % len(out_shape))
-        parts = [part([vector], [at], table)]
-    return _broadcast(out_shape, in_shape, kept, rest, parts)
-
-
-def _broadcast(
-    out_shape: Shape, in_shape: Shape, kept: Sequence[int], rest: Sequence[int], parts: list[Any]
-) -> Lineage:
-    """Input axes ``rest`` broadcast to the last of the output axes ``kept``."""
-    lead = len(kept) - len(rest)
-    parts = parts + [free(j, out_shape[j]) for j in kept[:lead]]
-    for j, i in zip(kept[lead:], rest, strict=True):
-        if in_shape[i] == out_shape[j]:
-            parts.append(follow(j, i, out_shape[j]))
-        else:
-            parts += [free(j, out_shape[j]), read(i, 0, 0)]
-    return product(out_shape, in_shape, *parts)
+        parts.append(part([kept.pop(out_axis % len(out_shape))], [at], table))
+    pairs = zip(rest, kept[len(kept) - len(rest) :], strict=True)
+    follows = {i: j for i, j in pairs if in_shape[i] == out_shape[j]}
+    return matched(out_shape, in_shape, follows, *parts)
 
 
 Pairs = list[tuple[int, int]]

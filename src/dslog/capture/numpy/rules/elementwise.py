@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from dslog.algebra.positions import lineage_of_positions
-from dslog.algebra.product import elementwise, flat, free, matched, numpy_names, product, shift_all
+from dslog.algebra.product import elementwise, flat, matched, numpy_names, shift_all
 from dslog.capture.numpy.argument_rule import by_argument, cellwise, no_cell
 from dslog.capture.numpy.call import Argument, Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
-from dslog.types import Array, Shape
+from dslog.types import Array
 
 _OF_TEXTS = (
     "add capitalize center count decode encode endswith equal expandtabs find greater "
@@ -124,7 +124,12 @@ def meshgrid(call: Call) -> Lineages | None:
     order = list(range(len(arrays)))
     if call.argument("indexing", "xy") == "xy" and len(order) > 1:
         order[:2] = [1, 0]
-    return one_each(call, arrays, lambda k, one, out: _on_one_axis(out.shape, one.shape, order[k]))
+
+    def along(k: int, one: Array, out: Array) -> Lineage:
+        line = flat([order[k]], range(one.ndim), shift_all(out.shape[order[k]]))
+        return matched(out.shape, one.shape, {}, line)
+
+    return one_each(call, arrays, along)
 
 
 def one_each(
@@ -136,13 +141,6 @@ def one_each(
         others: list[Argument] = [(other, None) for other in arrays]
         rows.append([*others, (one, made(k, np.asarray(one), out))])
     return arrange(call, *rows)
-
-
-def _on_one_axis(out_shape: Shape, in_shape: Shape, axis: int) -> Lineage:
-    """All cells of the input, flattened, along one output axis."""
-    line = flat([axis], range(len(in_shape)), shift_all(out_shape[axis]))
-    others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
-    return product(out_shape, in_shape, line, *others)
 
 
 @rule("numpy.broadcast_arrays", note="each output from its input, broadcast")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dslog.algebra.product import follow, free, numpy_names, product, read
+from dslog.algebra.product import matched, numpy_names, read
 from dslog.capture.numpy.argument_rule import argument_rule
 from dslog.capture.numpy.call import Call
 from dslog.lineage.lineage import Lineage
@@ -16,13 +16,9 @@ _HALF = ("irfft", "hfft", "irfftn", "irfft2")  # they read half of a symmetric s
 
 def transformed(out_shape: Shape, in_shape: Shape, used: dict[int, int]) -> Lineage:
     """All-to-all on some axes, of which the first ``used[axis]`` cells are read."""
-    parts = []
-    for axis, size in enumerate(in_shape):
-        if axis in used:
-            parts += [free(axis, out_shape[axis]), read(axis, 0, min(used[axis], size) - 1)]
-        else:
-            parts.append(follow(axis, axis, size))
-    return product(out_shape, in_shape, *parts)
+    reads = [read(axis, 0, min(length, in_shape[axis]) - 1) for axis, length in used.items()]
+    follows = {axis: axis for axis in range(len(in_shape)) if axis not in used}
+    return matched(out_shape, in_shape, follows, *reads)
 
 
 @argument_rule(

@@ -9,7 +9,7 @@ import numpy as np
 
 from dslog.algebra.compose import as_lineage, compose
 from dslog.algebra.positions import from_pairs
-from dslog.algebra.product import all_to_all, free, identity, part, product, row
+from dslog.algebra.product import all_to_all, identity, matched, part, product, row
 from dslog.capture.numpy.argument_rule import argument_rule
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
@@ -125,8 +125,7 @@ def _through_edges(values: Any, bins: Any, ends: Any, out_shape: Shape, axis: in
     """Each count from the two edges of its bin; edges that are not given are set by both ends."""
     if np.ndim(bins) == 1:
         two = row([(0, out_shape[axis] - 1)], [(0, 1)], [0])
-        others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
-        return [(bins, product(out_shape, np.shape(bins), part([axis], [0], two), *others))]
+        return [(bins, matched(out_shape, np.shape(bins), {}, part([axis], [0], two)))]
     return [
         (value, _from_cells(out_shape, low | high))
         for value, low, high in _set_by(values, bins, ends)

@@ -21,12 +21,10 @@ from dslog.algebra.axis import repeated, tiled
 from dslog.algebra.product import (
     Part,
     flat,
-    free,
     identity,
     matched,
     numpy_names,
     part,
-    product,
     row,
     shift_all,
 )
@@ -257,8 +255,7 @@ def outer(call: Call) -> Lineages | None:
     pairs = []
     for axis, v in enumerate((a, b)):
         whole = flat([axis], range(np.ndim(v)), shift_all(out.shape[axis]))
-        other = free(1 - axis, out.shape[1 - axis])
-        pairs.append((v, product(out.shape, np.shape(v), whole, other)))
+        pairs.append((v, matched(out.shape, np.shape(v), {}, whole)))
     return arrange(call, pairs)
 
 
@@ -268,12 +265,11 @@ def _repeated(name: str, other: str) -> Pattern:
     def factor(call: Call, data: Array, out: Array) -> Lineage:
         lead, sizes = out.ndim - data.ndim, np.shape(call.argument(other))
         times = (*(1,) * (out.ndim - len(sizes)), *sizes)
-        parts = [free(j, out.shape[j]) for j in range(lead)]
-        for i, n in enumerate(data.shape):
-            by = times[lead + i]
-            table = repeated(n, by) if name == "a" else tiled(n, n * by)
-            parts.append(part([lead + i], [i], table))
-        return product(out.shape, data.shape, *parts)
+        parts = []
+        for j, n in enumerate(data.shape, start=lead):
+            table = repeated(n, times[j]) if name == "a" else tiled(n, n * times[j])
+            parts.append(part([j], [j - lead], table))
+        return matched(out.shape, data.shape, {}, *parts)
 
     return factor
 
@@ -379,7 +375,7 @@ def matrix_norm(_: Call, data: Array, out: Array) -> Lineage:
     note="each cell from rows and columns; from all for powers > 2",
 )  # fmt: skip
 def matrix_power(call: Call, data: Array, _: Array) -> Lineage | None:
-    """Power 1 copies, power 2 reads a row and a column, others every_cell, power 0 nothing."""
+    """Power 1 copies, power 2 reads a row and a column, others everything, power 0 nothing."""
     power, shape, last = int(call.argument("n")), data.shape, data.ndim - 1
     if power in (0, 1):
         return identity(shape) if power else None

@@ -16,7 +16,6 @@ from dslog.algebra.product import (
     all_to_all,
     elementwise,
     flat,
-    free,
     identity,
     matched,
     numpy_names,
@@ -186,12 +185,11 @@ def _borders(out_shape: Shape, axis: int, count: int) -> Lineage:
     table = row([(0, count - 1)], [(0, 0)], [0])
     if count == 0:
         return Lineage.empty(out_shape, (count,))
-    others = [free(k, n) for k, n in enumerate(out_shape) if k != axis]
-    own = product(out_shape, (count,), part([axis], [0], table), *others)
+    own = matched(out_shape, (count,), {}, part([axis], [0], table))
     if count == 1:
         return own
     after = part([axis], [0], shifted(count - 1, 1))
-    more = product(out_shape, (count,), after, *others)
+    more = matched(out_shape, (count,), {}, after)
     return Lineage(out_shape, (count,), own.terms + more.terms)
 
 

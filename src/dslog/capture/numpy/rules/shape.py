@@ -20,7 +20,6 @@ from dslog.algebra.product import (
     all_to_all,
     flat,
     follow,
-    free,
     matched,
     part,
     place,
@@ -74,8 +73,7 @@ def on_axis(out_shape: Shape, in_shape: Shape, axis: int, here: Part | Table) ->
     """One axis treated by a table or part of its own; all others unchanged."""
     if isinstance(here, Table):
         here = part([axis], [axis], here)
-    others = [follow(k, k, n) for k, n in enumerate(in_shape) if k != axis]
-    return product(out_shape, in_shape, here, *others)
+    return matched(out_shape, in_shape, {k: k for k in range(len(in_shape)) if k != axis}, here)
 
 
 def on_line(out_shape: Shape, in_shape: Shape, table: Table) -> Lineage:
@@ -122,11 +120,9 @@ def fftshift(call: Call, data: Array, _: Array) -> Lineage:
 def tile(_: Call, data: Array, out: Array) -> Lineage:
     """Repetitions are aligned to the last axis."""
     lead = out.ndim - data.ndim
-    parts = [free(j, out.shape[j]) for j in range(lead)]
-    parts += [
-        part([lead + i], [i], tiled(n, out.shape[lead + i])) for i, n in enumerate(data.shape)
-    ]
-    return product(out.shape, data.shape, *parts)
+    axes = enumerate(data.shape, start=lead)
+    parts = (part([j], [j - lead], tiled(n, out.shape[j])) for j, n in axes)
+    return matched(out.shape, data.shape, {}, *parts)
 
 
 @rule("numpy.repeat", note="each cell several times in a row")
@@ -161,9 +157,8 @@ def _counts(call: Call, repeats: Any, size: int, axis: int) -> Lineage | None:
     ends = np.cumsum(times)[items]
     nothing = np.zeros(len(items), np.int64)
     columns = [ends - times[items], nothing, times[items] - 1, items, nothing - 1]
-    others = [free(k, n) for k, n in enumerate(output.shape) if k != axis]
     here = part([axis], [0], Table(1, 1, np.stack(columns)))
-    return product(output.shape, np.shape(repeats), here, *others)
+    return matched(output.shape, np.shape(repeats), {}, here)
 
 
 def on_line_part(out_shape: Shape, in_shape: Shape, here: Part) -> Lineage:
@@ -199,12 +194,8 @@ def take(call: Call) -> Lineages | None:
     if axis is None:
         lineage = on_line_part(output.shape, shape, here)
     else:
-        others = [
-            follow(k if k < at else k - 1 + places.ndim, k, n)
-            for k, n in enumerate(shape)
-            if k != at
-        ]
-        lineage = product(output.shape, shape, here, *others)
+        follows = {k: k if k < at else k - 1 + places.ndim for k in range(len(shape)) if k != at}
+        lineage = matched(output.shape, shape, follows, here)
     chosen = matched(output.shape, places.shape, {k: at + k for k in range(places.ndim)})
     return arrange(call, [(values, lineage), (indices, chosen)])
 
@@ -265,8 +256,7 @@ def triangle(call: Call, data: Array, out: Array) -> Lineage:
     n, m = shape[-2:]
     table = lower(n, m, k) if call.func == np.tril else _upper(n, m, k)
     axes = [data.ndim - 2, data.ndim - 1]
-    others = [follow(j, j, size) for j, size in enumerate(shape[:-2])]
-    return product(shape, shape, part(axes, axes, table), *others)
+    return matched(shape, shape, {j: j for j in range(data.ndim - 2)}, part(axes, axes, table))
 
 
 def lower(n: int, m: int, k: int) -> Table:
@@ -329,7 +319,7 @@ def trace(call: Call, data: Array, out: Array) -> Lineage | None:
         return None
     here = part([], [one, two], row([], [(r, r), (c, c)], [-1, -1], (count, [], [(1, 1), (1, 1)])))
     others = [k for k in range(data.ndim) if k not in (one, two)]
-    return product(out.shape, shape, here, *(follow(j, k, shape[k]) for j, k in enumerate(others)))
+    return matched(out.shape, shape, {k: j for j, k in enumerate(others)}, here)
 
 
 _DATA = {

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dslog.algebra.axis import blocks, repeated, rows, shifted, spread, strided, window
-from dslog.algebra.product import flat, free, identity, matched, part, product, read, row
+from dslog.algebra.product import flat, identity, matched, part, product, read, row
 from dslog.capture.numpy.argument_rule import OtherCallError, Pattern, argument_rule, by_argument
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
@@ -58,8 +58,7 @@ def _scalar(out_shape: Shape, axis: int, table: Table) -> Lineage:
     """A single cell broadcast along all axes but one."""
     low, high, _, _ = table.bounds
     outs = row([(int(low.min()), int(high.max()))], [], [])
-    others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
-    return product(out_shape, (), part([axis], [], outs), *others)
+    return matched(out_shape, (), {}, part([axis], [], outs))
 
 
 @rule("numpy.ediff1d", note="each cell from two neighbours in linear order")
@@ -205,13 +204,10 @@ def _spacing(out_shape: Shape, axis: int, spacing: Any, order: int, even: bool) 
     shape = np.shape(spacing)
     if not shape:
         return matched(out_shape, (), {})
-    others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
-    n = shape[0]
     if even:
-        everywhere = part([axis], [], row([(0, n - 1)], [], []))
-        return product(out_shape, shape, everywhere, read(0, 0, 1), *others)
-    table = _differences(n, order, even=False)
-    return product(out_shape, shape, part([axis], [0], table), *others)
+        return matched(out_shape, shape, {}, read(0, 0, 1))
+    table = _differences(shape[0], order, even=False)
+    return matched(out_shape, shape, {}, part([axis], [0], table))
 
 
 # --- bits ----------------------------------------------------------------------------------------

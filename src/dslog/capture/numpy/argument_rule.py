@@ -34,22 +34,24 @@ def by_argument(*names: str, kind: Kind = "rule", note: str, **patterns: Pattern
     """Register what functions read, argument by argument."""
 
     def read_all(call: Call) -> Lineages | None:
+        given = call.arguments
         tracked = [
             (value, np.asarray(value), read)
             for name, read in patterns.items()
-            if is_tracked(call, value := call.argument(name))
+            if (value := given.get(name)) is not None and is_tracked(call, value)
         ]
 
-        def pairs(out: Array) -> list[Argument]:
-            return [
-                (value, read(call, data, out) if out.size and data.size else None)
-                for value, data, read in tracked
-            ]
-
         try:
-            return arrange(call, *map(pairs, call.outputs))
+            rows: list[list[Argument]] = [
+                [
+                    (value, read(call, data, out) if out.size and data.size else None)
+                    for value, data, read in tracked
+                ]
+                for out in call.outputs
+            ]
         except OtherCallError:
             return None
+        return arrange(call, *rows)
 
     REGISTRY.rule(*names, kind=kind, note=note)(read_all)
 

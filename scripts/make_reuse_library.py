@@ -21,9 +21,11 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parent))
+from function_table import table
+
 from benchmarks.workloads.numpy_call import call_numpy
 from dslog.algebra.equal import same_lineages
-from dslog.capture.numpy.function_table import table
 from dslog.capture.numpy.registry import REGISTRY, function_named
 from dslog.reuse.expression import Sizes
 from dslog.reuse.form import Example, Form, Refused

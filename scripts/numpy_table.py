@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+from function_table import UNCAPTURED, table
 from numpy_calls import calls, label
-
-from dslog.capture.numpy.function_table import UNCAPTURED, table
 
 VERSION = ".".join(np.__version__.split(".")[:2])
 PAGE = Path(__file__).parents[1] / "docs" / "numpy-functions.md"

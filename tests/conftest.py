@@ -1,7 +1,9 @@
 """What every test shares: one real Spark session, both engines, hypothesis profiles."""
 
 import os
+import sys
 from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +17,8 @@ from dslog.relation.relation import column_names
 from dslog.spark import session
 from dslog.spark.relation_job import Options, compress_frame
 from dslog.sql import spark_session as sql_session
+
+sys.path.insert(0, str(Path(__file__).parent))  # for relation_strategies
 
 # `pytest --hypothesis-profile=deep` looks further, at other examples each time; `few` is for
 # kernels that are not compiled.

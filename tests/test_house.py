@@ -20,14 +20,11 @@ MOST_LINES = 50_000
 LONGEST = 700
 
 # Functions with these decorators are named like what they stand for: a command, a numpy function.
-REGISTERING = {"command", "data_rule", "rule"}
-# Its functions are named like the array operations that they are examples of.
-EXAMPLES = "testing/operations.py"
+REGISTERING = {"argument_rule", "command", "data_rule", "rule"}
 
 # Why a name may be defined in two packages.
 ALLOWED_NAMES = {
     "Plan": "of a query; of an index with arrays in it",
-    "Row": "of a lineage table; of the table of numpy functions",
     "Scope": "the calls that tell about a pattern; the calls between enter and exit",
     "Step": "of a query's path; of a numpy program",
     "first_cells": "of values that are equal; of a set of cells",
@@ -58,7 +55,6 @@ ALLOWED_LONE = {
     "capture/numpy/boundary.py": "what is special of libraries that take real arrays only",
     "capture/numpy/callback.py": "does again what numpy does with functions of a program",
     "capture/foreign/hidden_attribute.py": "stands in classes, and knows of no estimator",
-    "capture/numpy/function_table.py": "what the docs' table of functions is made from",
     "capture/numpy/masked.py": "what is special of masked arrays",
     "capture/numpy/matrix.py": "what is special of np.matrix",
     "capture/numpy/records.py": "what is special of arrays of records",
@@ -153,7 +149,7 @@ def doubled_names(tree: Tree) -> dict[str, set[str]]:
     """Public names that two packages define, with the modules."""
     places = defaultdict(set)
     for path, module in tree.items():
-        if not is_kernels(path) and path != EXAMPLES:
+        if not is_kernels(path):
             for name in public_definitions(module):
                 places[name].add(path)
     return {name: at for name, at in places.items() if len(set(map(package_of, at))) > 1}

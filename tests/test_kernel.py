@@ -78,7 +78,7 @@ def test_plain_and_compiled_kernels_give_the_same():
 import sys
 import numpy as np
 from dslog.kernel import KernelCost
-from dslog.testing import operations as ops
+from benchmarks.workloads import relations as ops
 import dslog
 with KernelCost.using(small=1 << 60, patience=1 << 62):
     found = [dslog.compress(*one).encode()[0] for one in (ops.scan(30), ops.dilated((9, 9), 2))]

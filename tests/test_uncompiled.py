@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 import dslog
+from benchmarks.workloads import relations as ops
 from dslog.cells.cellset import CellSet
-from dslog.testing import operations as ops
 
 HERE = Path(__file__).parent
 KERNEL_TESTS = (
@@ -22,13 +22,14 @@ KERNEL_TESTS = (
     "compress/test_paper.py",
     "spark/test_blocks.py",
 )
+PLACES = (str(HERE.parent), str(Path(dslog.__file__).parents[1]))
 METHODS = ("provrc", "folds", "factors", "auto")
 
 
 def run(*arguments):
     return subprocess.run(
         [sys.executable, *map(str, arguments)],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(PLACES)},
         cwd=HERE.parent,
         capture_output=True,
         text=True,

@@ -19,10 +19,10 @@ from benchmarks.baselines.formats import arrow_table
 from benchmarks.clock import many, race
 from benchmarks.experiment import Experiment, Ratio, Setting, Target
 from benchmarks.units import nbytes, seconds, times
+from benchmarks.workloads import relations as operations
 from dslog.capture.store import open_store
 from dslog.compress.encoder import compress
 from dslog.lineage.table import Table
-from dslog.testing import operations
 from dslog.types import I64
 
 LEAST_SPEEDUP = 100  # of a point query on a million rows over a scan

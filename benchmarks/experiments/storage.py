@@ -17,8 +17,8 @@ from benchmarks.experiment import Experiment, Kind, Ratio, Setting, Target
 from benchmarks.paper import LATENCY_CLAIM, TWELVE
 from benchmarks.workloads.operations import operations
 from benchmarks.workloads.part import Part
+from benchmarks.workloads.relations import moved, reduction
 from dslog.capture.store import open_store
-from dslog.testing.operations import moved, reduction
 from dslog.types import I64, Shape
 
 OURS = "DSLog"

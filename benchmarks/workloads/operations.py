@@ -14,9 +14,9 @@ import numpy as np
 from benchmarks.size import Size
 from benchmarks.workloads.numpy_call import lineage_of
 from benchmarks.workloads.part import Operation, Part
+from benchmarks.workloads.relations import cells, moved, reduction
 from benchmarks.workloads.titles import Titles, flight_operations, title_operations
 from dslog.lineage.lineage import Lineage
-from dslog.testing.operations import cells, moved, reduction
 from dslog.types import I64, Array, Mask, Shape
 
 SLAB = 1 << 20  # pairs of Matrix*Matrix that are made for baselines

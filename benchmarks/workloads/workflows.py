@@ -25,9 +25,9 @@ from benchmarks.size import Size
 from benchmarks.workloads.numpy_call import lineage_of
 from benchmarks.workloads.operations import lime_mask
 from benchmarks.workloads.part import Part, Workflow
+from benchmarks.workloads.relations import Case, cells, convolution, moved, resize
 from benchmarks.workloads.titles import BASICS_COLUMNS, EPISODE_COLUMNS, Titles, join_part
 from dslog.lineage.lineage import Lineage
-from dslog.testing.operations import Case, cells, convolution, moved, resize
 from dslog.types import I64, Array, Shape
 
 GENRES = 28

@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.baselines.formats import FORMATS, PROVRC, Array, ParquetZstd, rows_table
+from benchmarks.workloads.relations import moved, reduction
 from dslog.compress.encoder import compress
-from dslog.testing.operations import moved, reduction
 
 RELATION = np.random.default_rng(0).integers(0, 50, (300, 3))
 

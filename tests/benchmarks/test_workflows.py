@@ -9,6 +9,7 @@ from benchmarks.experiment import Setting
 from benchmarks.experiments.queries import ENGINES, FEW, Group, groups, measure_group, random_box
 from benchmarks.size import FULL
 from benchmarks.workloads.part import Part, Workflow
+from benchmarks.workloads.relations import moved, reduction
 from benchmarks.workloads.workflows import (
     QUERY_OPS,
     apply,
@@ -21,7 +22,6 @@ from benchmarks.workloads.workflows import (
 )
 from dslog.compress.encoder import compress
 from dslog.testing import naive
-from dslog.testing.operations import moved, reduction
 
 WORKFLOWS = {
     "image": lambda: image((27, 48), 20),

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from relation_strategies import product_relations, random_relations
 
 from dslog.algebra.compose import BitRows
 from dslog.algebra.positions import Pairs
 from dslog.compress.bit_runs import compress_bits
 from dslog.compress.compress_cost import CompressCost
-from dslog.testing.strategies import product_relations, random_relations
 
 
 def bits_of(reached, out_shape, in_shape):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from relation_strategies import Case, relations
 
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress, recompress
 from dslog.lineage.lineage import Lineage
 from dslog.testing import naive
-from dslog.testing.strategies import Case, relations
 
 METHODS = ["provrc", "folds", "factors", "auto"]
 ORIENTATIONS = ["backward", "forward"]

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from benchmarks.workloads import relations as ops
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.testing import naive
-from dslog.testing import operations as ops
 
 
 def banded(n, width):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from benchmarks.workloads import relations as ops
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.lineage.table import Row, Table
 from dslog.testing import naive
-from dslog.testing import operations as ops
 
 # numpy.sum(A, axis=1) of a 3 x 2 array: the running example, its figure 1 (B)
 SUM = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1], [2, 2, 0], [2, 2, 1]])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from benchmarks.workloads import relations as ops
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
-from dslog.testing import operations as ops
 
 SIDE = 4  # arrays are (n, SIDE) where n grows, so that raw relations stay small
 

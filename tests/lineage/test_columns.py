@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.workloads.relations import cells, moved
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, same
-from dslog.testing.operations import cells, moved
 
 
 def reread(lineage, inline_rows=0):

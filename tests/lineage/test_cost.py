@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from benchmarks.workloads import relations as ops
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Row, Table
-from dslog.testing import operations as ops
 
 N = 1000
 CASES = {

@@ -2,12 +2,12 @@
 
 import numpy as np
 from hypothesis import given, settings
+from relation_strategies import relations
 
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.compress.provrc import fold, provrc
 from dslog.relation.relation import read
-from dslog.testing.strategies import relations
 
 
 @settings(max_examples=80, deadline=None)

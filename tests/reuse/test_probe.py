@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from benchmarks.workloads import relations as operations
 from dslog.algebra.product import all_to_all
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
 from dslog.reuse.predictor import Probe, probe
 from dslog.store.catalog import ArrayInfo, Pair
-from dslog.testing import operations
 
 RIGHT, OUT, IN = operations.windows(
     (9, 7), lambda axis, b, n: (max(b - 1, 0), min(b + 1, n - 1)), (9, 7)

@@ -3,13 +3,13 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from relation_strategies import relations
 
+from benchmarks.workloads import relations as operations
 from dslog.compress.encoder import compress
 from dslog.lineage.lineage import Lineage
 from dslog.reuse.expression import Sizes
 from dslog.reuse.skeleton import build, roles, skeleton_of
-from dslog.testing import operations
-from dslog.testing.strategies import relations
 
 
 @given(relations())

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from relation_strategies import relations
 
+from benchmarks.workloads import relations as ops
 from dslog.compress.encoder import compress, encode_table
 from dslog.compress.provrc import fold, provrc, provrc_ranges
 from dslog.lineage.lineage import Lineage
@@ -30,8 +32,6 @@ from dslog.spark.relation_job import (
     split_seam,
 )
 from dslog.spark.spark_cost import SparkCost
-from dslog.testing import operations as ops
-from dslog.testing.strategies import relations
 
 
 def distributed(

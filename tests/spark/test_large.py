@@ -9,10 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from relation_strategies import relations
 
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.compress.provrc import fold, provrc
+from dslog.config import Config
 from dslog.errors import CorruptError
 from dslog.lineage.factor import Factor
 from dslog.lineage.large_lineage import LargeLineage, PartFactor, PartTable, decode_large
@@ -31,8 +33,7 @@ from dslog.lineage.part_files import (
 )
 from dslog.lineage.table import Row, Table
 from dslog.query.plan import Direction
-from dslog.spark.join_job import LargeFollower, Limits, SparkJoins
-from dslog.testing.strategies import relations
+from dslog.spark.join_job import LargeFollower, SparkJoins
 
 
 @pytest.fixture
@@ -73,9 +74,9 @@ def reread(large, root):
     return again
 
 
-def follow(large, cells, direction, **limits):
-    limits = Limits(**{"spark_rows": 0, **limits})
-    joins = SparkJoins(lambda: pytest.fail("Spark is not needed"), None, limits)
+def follow(large, cells, direction, **settings):
+    config = Config(**{"spark_rows": 0, **settings})
+    joins = SparkJoins(lambda: pytest.fail("Spark is not needed"), None, config)
     return LargeFollower(large, "local", joins, lambda: pytest.fail("nothing is loaded whole"))
 
 

@@ -11,13 +11,14 @@ import dslog
 from dslog.cells.cellset import CellSet
 from dslog.compress.encoder import compress
 from dslog.compress.provrc import provrc
+from dslog.config import Config
 from dslog.errors import EngineError, SelectionError
 from dslog.lineage.factor import Factor
 from dslog.lineage.large_lineage import LargeLineage, PartFactor, PartTable
 from dslog.lineage.part_files import write_part
 from dslog.query.execute import gather_cells
 from dslog.query.plan import Direction
-from dslog.spark.join_job import How, LargeFollower, Limits, SparkJoins, plan_step
+from dslog.spark.join_job import How, LargeFollower, SparkJoins, plan_step
 from dslog.spark.relation_job import Options, compress_frame
 from dslog.spark.spark_cost import SparkCost
 from dslog.spark.spread_cells import SpreadCells
@@ -54,8 +55,8 @@ def large(spark, tmp_path_factory):
     return compress_frame(frame, SHAPE, SHAPE, root, options)
 
 
-def follower(spark, large, root, engine="spark", **limits):
-    joins = SparkJoins(lambda: spark, root, Limits(**limits))
+def follower(spark, large, root, engine="spark", **settings):
+    joins = SparkJoins(lambda: spark, root, Config(**settings))
     return LargeFollower(large, engine, joins, pytest.fail)
 
 
@@ -75,11 +76,10 @@ def test_every_way_equals_brute_force(spark, large, tmp_path, choose, how, cells
     asked = CELLS[cells]
     if how in ("scan to boxes", "exchange"):
         choose(SparkCost, bits_cells=0)
-    limits = {"broadcast": 0} if how == "exchange" else {}
+    if how == "exchange":
+        choose(SparkCost, broadcast_bytes=0)
     engine = "local" if how == "local" else "spark"
-    step = follower(spark, large, tmp_path, engine, spark_rows=100, **limits).follow(
-        asked, direction
-    )
+    step = follower(spark, large, tmp_path, engine, spark_rows=100).follow(asked, direction)
     found = gather_cells(step.cells)
     expected = brute_force(RELATION, asked, direction is Direction.BACKWARD)
     np.testing.assert_array_equal(found.mask(), expected)
@@ -168,8 +168,9 @@ def test_a_product_in_part_files(spark, tmp_path, forward, axis):
         cells = CellSet.from_mask(rng.random(shape) < 0.1)
         expected = everything.backward if direction is Direction.BACKWARD else everything.forward
         for broadcast in (0, 1 << 20):
-            step = follower(spark, product, tmp_path, broadcast=broadcast)
-            assert step.follow(cells, direction).cells == expected(cells)
+            with SparkCost.using(broadcast_bytes=broadcast):
+                step = follower(spark, product, tmp_path).follow(cells, direction)
+            assert step.cells == expected(cells)
 
 
 def test_a_missing_file_is_named(spark, large, tmp_path):
@@ -202,8 +203,9 @@ def test_a_missing_file_is_named(spark, large, tmp_path):
     ],
 )
 def test_plan(engine, rows, loaded, asked, how):
-    limits = Limits(spark_rows=1000, broadcast=1000)
-    assert plan_step(engine, rows, loaded=loaded, asked=asked, limits=limits) is how
+    config = Config(spark_rows=1000)
+    with SparkCost.using(broadcast_bytes=1000):
+        assert plan_step(engine, rows, loaded=loaded, asked=asked, config=config) is how
 
 
 # --- through a store -----------------------------------------------------------------------------

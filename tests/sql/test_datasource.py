@@ -6,16 +6,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from relation_strategies import relations
 
 import dslog
+from benchmarks.workloads import relations as ops
 from dslog.algebra.product import plain_table
 from dslog.compress.encoder import compress
 from dslog.errors import DslogError
 from dslog.sql.pairs import Condition, cells_window, condition, pairs_within, rows_window
 from dslog.sql.spark_session import register
 from dslog.sql.sql_cost import SqlCost
-from dslog.testing import operations as ops
-from dslog.testing.strategies import relations
 
 CASES = {
     "rot": ops.moved((4, 5), np.rot90),

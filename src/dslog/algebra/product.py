@@ -232,12 +232,14 @@ def matched(
     done_in = {i for p in more for term in p[:1] for f in term for i in f.in_axes}
     outs = [j for j in range(len(out_shape)) if j not in done_out]
     ins = [i for i in range(len(in_shape)) if i not in done_in]
+    if any(len(p) == 0 for p in more):
+        return Lineage.empty(out_shape, in_shape)
+    if more and not (outs or ins):
+        return product(out_shape, in_shape, *more)
     shift = offsets or {}
     intervals = [(shift.get(i, 0),) * 2 if i in follows else (0, in_shape[i] - 1) for i in ins]
     refs = [outs.index(follows[i]) if i in follows else -1 for i in ins]
     table = row([(0, out_shape[j] - 1) for j in outs], intervals, refs)
-    if any(len(p) == 0 for p in more):
-        return Lineage.empty(out_shape, in_shape)
     return product(out_shape, in_shape, part(outs, ins, table), *more)
 
 

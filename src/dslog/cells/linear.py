@@ -25,19 +25,6 @@ def to_flat(boxes: I64, shape: tuple[int, ...]) -> I64:
     return coalesce(to_intervals(boxes, shape)[1][:, None, :])[:, 0, :]
 
 
-def from_flat(intervals: I64, shape: tuple[int, ...]) -> I64:
-    """Disjoint boxes of the cells whose C-order numbers lie in the (k, 2) intervals.
-
-    >>> from_flat(np.array([[8, 31]]), (6, 10)).tolist()
-    [[[0, 0], [8, 9]], [[1, 2], [0, 9]], [[3, 3], [0, 1]]]
-    """
-    _check(shape)
-    if not shape or len(intervals) == 0:
-        return np.empty((min(len(intervals), 1), len(shape), 2), np.int64)
-    merged = coalesce(intervals[:, None, :])[:, 0, :]
-    return coalesce(from_intervals(merged, shape)[1])
-
-
 def to_intervals(boxes: I64, shape: tuple[int, ...]) -> tuple[I64, I64]:
     """Return (source, intervals (p, 2)): the C-order intervals of each box, which box each is of.
 

@@ -18,7 +18,7 @@ from dslog.compress.factors import factorise
 from dslog.compress.kernels import each_once, linear_column
 from dslog.compress.provrc import fold, provrc, provrc_ranges
 from dslog.errors import DslogError, ShapeError
-from dslog.lineage.factor import Factor, Term, whole
+from dslog.lineage.factor import Factor, Term, num_rows, whole
 from dslog.lineage.lineage import Lineage, Orientation
 from dslog.lineage.table import Table, concat
 from dslog.relation.relation import as_shape, linear_strides, read
@@ -127,19 +127,15 @@ def encode_table(
     if method == "factors":
         return factorise(table) or plain
     best = _folded(whole(table)[0])
-    if _size(best) <= enough:
+    if num_rows(best) <= enough:
         return best
     if method == "auto" and len(table) >= CompressCost.current().factor_rows:
         product = factorise(table)
         if product is not None:
             refined = tuple(t for term in product for t in refine(term, out_shape, in_shape))
-            best = min(best, refined, key=_size)
-    linear = _linear(whole(table)[0], out_shape, in_shape, _size(best), pairs)
+            best = min(best, refined, key=num_rows)
+    linear = _linear(whole(table)[0], out_shape, in_shape, num_rows(best), pairs)
     return best if linear is None else (linear,)
-
-
-def _size(terms: Sequence[Term]) -> int:
-    return sum(len(f.table) for term in terms for f in term)
 
 
 def _folded(factor: Factor) -> tuple[Term, ...]:

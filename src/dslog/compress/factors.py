@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dslog.compress.compress_cost import CompressCost
 from dslog.compress.kernels import uses_ref
-from dslog.lineage.factor import Factor, Term
+from dslog.lineage.factor import Factor, Term, num_rows
 from dslog.lineage.kernels import is_constant
 from dslog.lineage.table import Table
 from dslog.types import I64
@@ -44,16 +44,12 @@ def factorise(table: Table) -> tuple[Term, ...] | None:
     if sum(not _is_fixed(table, group) for group in groups) > 1:
         factors = _product(table, hashes, groups)
         if factors is not None:
-            return (factors,) if _pays(_rows((factors,)), len(table)) else None
+            return (factors,) if _pays(num_rows((factors,)), len(table)) else None
     return _union(table, hashes)
 
 
 def _pays(rows: int, before: int) -> bool:
     return rows * 2 <= before or (rows < before <= CompressCost.current().short_rows)
-
-
-def _rows(terms: Iterable[Term]) -> int:
-    return sum(len(f.table) for term in terms for f in term)
 
 
 class _Hashes:
@@ -108,8 +104,8 @@ def _blocks(table: Table) -> list[Group]:
     """Axes that are tied together, however far."""
     leader = list(range(table.num_out + table.num_in))
     for x, y in _refs(table):
-        _unite(leader, x, y)
-    return _groups(leader)
+        unite_axes(leader, x, y)
+    return axis_groups(leader)
 
 
 def may_factor(table: Table) -> bool:
@@ -142,11 +138,8 @@ def may_factor(table: Table) -> bool:
 
 def _is_fixed(table: Table, group: Group) -> bool:
     """Whether all rows say the same of a group: a factor that saves nothing."""
-    return all(_is_constant(column) for axis in group for column in table.said_of(axis))
-
-
-def _is_constant(column: I64) -> bool:
-    return column.strides == (0,) or bool(is_constant(column))
+    columns = (column for axis in group for column in table.said_of(axis))
+    return all(column.strides == (0,) or is_constant(column) for column in columns)
 
 
 def _equal(table: Table, axes: Iterable[int], row: int) -> npt.NDArray[np.bool_]:
@@ -164,7 +157,7 @@ def _independent(table: Table) -> list[Group]:
     axes = range(table.num_out + table.num_in)
     leader = list(axes)
     for x, y in _refs(table):
-        _unite(leader, x, y)
+        unite_axes(leader, x, y)
     n = len(table)
     varying = [axis for axis in axes if not _is_fixed(table, (axis,))]
     for pivot in np.linspace(0, n - 1, CompressCost.current().pivots).astype(int):
@@ -176,18 +169,20 @@ def _independent(table: Table) -> list[Group]:
             if leader[x] != leader[y]:
                 both = int(np.count_nonzero(equal[x] & equal[y]))
                 if count[x] * count[y] != both * n:
-                    _unite(leader, x, y)
-    return _groups(leader)
+                    unite_axes(leader, x, y)
+    return axis_groups(leader)
 
 
-def _groups(leader: Sequence[int]) -> list[Group]:
+def axis_groups(leader: Sequence[int]) -> list[Group]:
+    """Return the axes of each group."""
     groups: dict[int, list[int]] = {}
     for axis, root in enumerate(leader):
         groups.setdefault(root, []).append(axis)
     return [tuple(g) for g in groups.values()]
 
 
-def _unite(leader: list[int], x: int, y: int) -> None:
+def unite_axes(leader: list[int], x: int, y: int) -> None:
+    """Put the groups of two axes, each known by one of its axes, together."""
     old, new = leader[y], leader[x]
     leader[:] = [new if root == old else root for root in leader]
 
@@ -281,4 +276,4 @@ def _clusters(table: Table, hashes: _Hashes, group: Group, rest: Group) -> tuple
         if term is None:
             return None
         terms.append(term)
-    return tuple(terms) if _pays(_rows(terms), len(table)) else None
+    return tuple(terms) if _pays(num_rows(terms), len(table)) else None

@@ -9,7 +9,7 @@ Decompression: a product of Tables as the raw relation it stands for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -82,6 +82,11 @@ class Factor:
 
 
 Term = tuple[Factor, ...]  # a product; its factors' axes partition the axes of both arrays
+
+
+def num_rows(terms: Iterable[Term]) -> int:
+    """Return the compressed rows of products, over all factors; a folded row counts once."""
+    return sum(len(factor.table) for term in terms for factor in term)
 
 
 def whole(table: Table) -> Term:

@@ -22,7 +22,7 @@ from dslog.errors import ShapeError
 from dslog.lineage.bitmap import apply_bitmap
 from dslog.lineage.codec import decode_terms, encode_terms, write_blob
 from dslog.lineage.describe import describe_terms
-from dslog.lineage.factor import Term, expand_terms, join_term, whole
+from dslog.lineage.factor import Term, expand_terms, join_term, num_rows, whole
 from dslog.lineage.lineage_cost import LineageCost
 from dslog.lineage.table import Table
 from dslog.relation.relation import as_shape
@@ -107,7 +107,7 @@ class Lineage:
     @cached_property
     def num_rows(self) -> int:
         """Compressed rows, over all factors; a folded row counts once."""
-        return sum(len(f.table) for term in self.terms for f in term)
+        return num_rows(self.terms)
 
     @cached_property
     def nbytes(self) -> int:

@@ -7,12 +7,12 @@ union of all cells that reached it. Only inside a component with a cycle (an arr
 place, or ``A -> B -> A``) does the walk repeat, until no new cell turns up.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from dslog.cells.cellset import PLAIN, Labelled, Labels
 from dslog.errors import PathError
-from dslog.query.plan import Direction, Edges, Step, backward_hops, forward_hops
+from dslog.query.plan import Direction, Edges, Step, hops
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,7 @@ def plan_walk(source: str, target: str, direction: Direction, edges: Edges) -> W
     ahead = _reachable(source, edges.inputs_of if back else edges.outputs_of)
     if target not in ahead:
         return None
-    before: dict[str, list[str]] = {name: [] for name in ahead}
-    for name, afters in ahead.items():
-        for after in afters:
-            before[after].append(name)
-    between = _reachable(target, before.__getitem__)
+    between = _reachable(target, _turned(ahead).__getitem__)
     arcs = {
         name: tuple(after for after in ahead[name] if after in between)
         for name in ahead
@@ -77,9 +73,8 @@ def plan_reach(source: str, direction: Direction, edges: Edges) -> Walk:
 def _steps(
     arcs: Mapping[str, Sequence[str]], direction: Direction, edges: Edges
 ) -> dict[str, tuple[Step, ...]]:
-    hops = backward_hops if direction is Direction.BACKWARD else forward_hops
     return {
-        name: tuple(Step(name, after, hops(name, after, edges)) for after in afters)
+        name: tuple(Step(name, after, hops(name, after, direction, edges)) for after in afters)
         for name, afters in arcs.items()
     }
 
@@ -99,68 +94,58 @@ def _reachable(
     return found
 
 
-@dataclass(slots=True)
-class _Visit:
-    """One frame of the depth-first search, kept on a list: graphs are deeper than the stack."""
-
-    name: str
-    children: Iterator[str]
-
-
-@dataclass(slots=True)
-class _Search:
-    """Tarjan's bookkeeping: visiting order, lowest node reachable, nodes not yet assigned."""
-
-    order: dict[str, int] = field(default_factory=dict)
-    low: dict[str, int] = field(default_factory=dict)
-    open: dict[str, None] = field(default_factory=dict)
-
-    def enter(self, name: str, arcs: Mapping[str, Sequence[str]]) -> _Visit:
-        self.order[name] = self.low[name] = len(self.order)
-        self.open[name] = None
-        return _Visit(name, iter(arcs[name]))
-
-    def close(self, root: str) -> tuple[str, ...]:
-        members = []
-        while True:
-            name, _ = self.open.popitem()
-            members.append(name)
-            if name == root:
-                return tuple(members)
-
-
 def components(arcs: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the strongly connected components of a graph in topological order (Tarjan).
+    """Return the strongly connected components of a graph in topological order (Kosaraju).
 
     >>> components({"A": ["B"], "B": ["C"], "C": ["B", "D"], "D": []})
-    [('A',), ('C', 'B'), ('D',)]
+    [('A',), ('B', 'C'), ('D',)]
     """
-    search = _Search()
+    before = _turned(arcs)
     found: list[tuple[str, ...]] = []
+    left = set(arcs)
+    for root in reversed(_finished(arcs)):
+        members: list[str] = []
+        waiting = [root]
+        while waiting:
+            name = waiting.pop()
+            if name in left:
+                left.remove(name)
+                members.append(name)
+                waiting += before[name]
+        if members:
+            found.append(tuple(members))
+    return found
+
+
+def _turned(arcs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the nodes that lead to each node."""
+    before: dict[str, list[str]] = {name: [] for name in arcs}
+    for name, afters in arcs.items():
+        for after in afters:
+            before[after].append(name)
+    return before
+
+
+def _finished(arcs: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the nodes in the order in which a depth-first search is done with them.
+
+    What it is about is kept on a list: graphs are deeper than the stack.
+    """
+    done: list[str] = []
+    seen: set[str] = set()
     for root in arcs:
-        if root not in search.order:
-            _visit(search, root, arcs, found)
-    return found[::-1]
-
-
-def _visit(
-    search: _Search, root: str, arcs: Mapping[str, Sequence[str]], found: list[tuple[str, ...]]
-) -> None:
-    frames = [search.enter(root, arcs)]
-    while frames:
-        frame = frames[-1]
-        child = next(frame.children, None)
-        if child is None:
-            frames.pop()
-            if frames:
-                parent = frames[-1].name
-                search.low[parent] = min(search.low[parent], search.low[frame.name])
-            if search.low[frame.name] == search.order[frame.name]:
-                found.append(search.close(frame.name))
-        elif child not in search.order:
-            frames.append(search.enter(child, arcs))
-        elif child in search.open:
-            search.low[frame.name] = min(search.low[frame.name], search.order[child])
+        frames = [] if root in seen else [(root, iter(arcs[root]))]
+        seen.add(root)
+        while frames:
+            name, children = frames[-1]
+            child = next((one for one in children if one not in seen), None)
+            if child is None:
+                done.append(name)
+                frames.pop()
+            else:
+                seen.add(child)
+                frames.append((child, iter(arcs[child])))
+    return done
 
 
 def _no_path(source: str, target: str, direction: Direction, ahead: Mapping[str, object]) -> str:

@@ -253,11 +253,8 @@ def _no_lineage(path: tuple[str, ...], at: int, source: str, target: str, edges:
     )
 
 
-def backward_hops(out: str, in_: str, edges: Edges) -> Hops:
-    """Every lineage from ``out`` to ``in_``, followed backward."""
-    return tuple(Hop(edge, Direction.BACKWARD) for edge in edges.between(out, in_))
-
-
-def forward_hops(in_: str, out: str, edges: Edges) -> Hops:
-    """Every lineage from ``out`` to ``in_``, followed forward."""
-    return tuple(Hop(edge, Direction.FORWARD) for edge in edges.between(out, in_))
+def hops(source: str, target: str, direction: Direction, edges: Edges) -> Hops:
+    """Every lineage that leads from an array to another this way."""
+    back = direction is Direction.BACKWARD
+    found = edges.between(source, target) if back else edges.between(target, source)
+    return tuple(Hop(edge, direction) for edge in found)

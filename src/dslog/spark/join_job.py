@@ -23,7 +23,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from math import prod
@@ -82,44 +82,25 @@ class How(StrEnum):
     """Rows and boxes, both many, meet in ranges of the array they have in common."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one process may do by itself.
-
-    ``spark_rows``: rows it may read for a step. ``collect_rows``: compressed rows or boxes that may
-    come to the driver. ``partition_rows``: pairs of a relation that one task compresses.
-    ``broadcast``: bytes of a query that may be sent to every task.
-    """
-
-    spark_rows: int = 4_000_000
-    collect_rows: int = 1_000_000
-    partition_rows: int = 1 << 21
-    broadcast: int = field(default_factory=lambda: SparkCost.current().broadcast_bytes)
-
-    @classmethod
-    def from_config(cls, config: Config) -> Limits:
-        """Take the limits from the settings."""
-        return cls(config.spark_rows, config.collect_rows, config.partition_rows)
-
-
-def plan_step(engine: str, rows: int, *, loaded: bool, asked: int | None, limits: Limits) -> How:
+def plan_step(engine: str, rows: int, *, loaded: bool, asked: int | None, config: Config) -> How:
     """Choose how to follow a lineage.
 
     ``rows`` have to be read for it; ``loaded`` says whether they are in memory already. ``asked``
     is the size of the query in bytes, None when its cells are spread over executors.
 
-    >>> plan_step("auto", 1000, loaded=False, asked=16, limits=Limits()).value
+    >>> plan_step("auto", 1000, loaded=False, asked=16, config=Config()).value
     'local'
-    >>> plan_step("auto", 10**8, loaded=False, asked=16, limits=Limits()).value
+    >>> plan_step("auto", 10**8, loaded=False, asked=16, config=Config()).value
     'scan'
     """
     if asked is not None:
-        few = loaded or rows <= limits.spark_rows
+        few = loaded or rows <= config.spark_rows
         if engine == "local" or (engine == "auto" and few):
             return How.LOCAL
     if loaded:
         return How.SHARE
-    return How.SCAN if asked is not None and asked <= limits.broadcast else How.EXCHANGE
+    most = SparkCost.current().broadcast_bytes
+    return How.SCAN if asked is not None and asked <= most else How.EXCHANGE
 
 
 @dataclass(frozen=True)
@@ -140,7 +121,7 @@ class SparkJoins:
 
     session: Callable[[], SparkSession]
     root: Path
-    limits: Limits
+    config: Config
 
     def scan(
         self, large: LargeLineage, units: Sequence[Unit], cells: CellSet, direction: Direction
@@ -216,7 +197,7 @@ class SparkJoins:
             cells, math.ceil(cells.num_boxes / SparkCost.current().range_boxes)
         )
         slices = cells.slices()
-        inline = self.limits.collect_rows // ranges.parts
+        inline = self.config.collect_rows // ranges.parts
         scratch = Scratch(self.root)
         cut = CutJob(None, (), slices, True, ranges)
         sink = SinkPlan(cells.shape, False, inline, scratch.path)
@@ -233,7 +214,7 @@ class SparkJoins:
             bits = np.unpackbits(outcome.bits, count=prod(shape))
             return CellSet.from_mask(bits.reshape(shape).astype(bool)).with_labels(labels)
         total = sum(map(len, outcome.boxes)) + sum(file.boxes for file in outcome.files)
-        if total <= self.limits.collect_rows:
+        if total <= self.config.collect_rows:
             some = [np.zeros((0, len(shape), 2), np.int64), *outcome.boxes]
             some += [np.array(map_boxes(file.path)) for file in outcome.files]
             return CellSet.from_boxes(shape, np.concatenate(some)).with_labels(labels)
@@ -254,7 +235,7 @@ class SparkJoins:
         dense = fits and (
             cells <= SparkCost.current().few_cells or most * 16 * len(shape) > cells // 8
         )
-        inline = self.limits.collect_rows // max(workers, 1)
+        inline = self.config.collect_rows // max(workers, 1)
         return lambda directory: SinkPlan(shape, dense, inline, directory)
 
     def _map(
@@ -361,7 +342,7 @@ class LargeFollower:
         units = self._units(cells, backward=back)
         rows = sum(unit.rows for unit in units)
         asked = Asked.of(cells).nbytes
-        how = plan_step(self.engine, rows, loaded=False, asked=asked, limits=self.joins.limits)
+        how = plan_step(self.engine, rows, loaded=False, asked=asked, config=self.joins.config)
         if how is How.LOCAL:
             return self._follow_here(units, rows, cells, direction)
         if how is How.SCAN:
@@ -385,7 +366,7 @@ class LargeFollower:
     def _follow_here(
         self, units: list[Unit], rows: int, cells: CellSet, direction: Direction
     ) -> Followed:
-        limit = self.joins.limits.spark_rows
+        limit = self.joins.config.spark_rows
         if self.large.num_rows <= limit and rows * 4 > self.large.num_rows:
             return follow_and_count(self.load(), cells, direction)
         found: Cells | None = None

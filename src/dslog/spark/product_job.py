@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dslog.compress.encoder import refine
-from dslog.compress.factors import may_factor
+from dslog.compress.factors import Group, axis_groups, may_factor, unite_axes
 from dslog.compress.provrc import provrc_ranges
 from dslog.lineage.factor import Factor, Term
 from dslog.lineage.part_files import PartFile, read_part, rows_of
@@ -35,7 +35,6 @@ from dslog.types import Shape
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-Group = tuple[int, ...]  # axes: output j is j, input i is l + i
 _FILES = pa.schema([("name", pa.string()), ("levels", pa.int64())])
 _ROUNDING = 1e-6
 
@@ -150,12 +149,8 @@ def _independent(frame: DataFrame, l: int, m: int) -> list[Group]:
     leader = list(range(l + m))
     for x, y in pairs:
         if found is not None and _depend(found, x, y, l):
-            old, new = leader[y], leader[x]
-            leader = [new if root == old else root for root in leader]
-    return [
-        tuple(axis for axis in range(l + m) if leader[axis] == root)
-        for root in dict.fromkeys(leader)
-    ]
+            unite_axes(leader, x, y)
+    return axis_groups(leader)
 
 
 def _depend(found: Row, x: int, y: int, l: int) -> bool:

@@ -19,6 +19,7 @@ from dslog.errors import DslogError, StoreError, did_you_mean
 from dslog.lineage.large_lineage import Unit
 from dslog.lineage.lineage import Lineage
 from dslog.relation.relation import column_names
+from dslog.relation.relation import schema as pairs_schema
 from dslog.sql.pairs import Condition, cells_window, condition, pairs_within, rows_window
 from dslog.sql.sql_cost import SqlCost
 from dslog.sql.table_kinds import (
@@ -28,7 +29,6 @@ from dslog.sql.table_kinds import (
     OPERATIONS,
     catalog_table,
     pairs_batch,
-    pairs_schema,
     rows_batches,
     rows_schema,
 )

@@ -29,6 +29,7 @@ from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
 from dslog.relation.relation import column_names
+from dslog.relation.relation import schema as pairs_schema
 from dslog.store.lineage_store import LineageStore
 from dslog.types import I64
 
@@ -65,11 +66,6 @@ LINEAGES = pa.schema(
         ("predicted", pa.bool_()),
     ]
 )
-
-
-def pairs_schema(num_out: int, num_in: int) -> pa.Schema:
-    """Return the schema of pairs, that of a relation."""
-    return pa.schema([(name, pa.int64()) for name in column_names(num_out, num_in)])
 
 
 def rows_schema(num_out: int, num_in: int) -> pa.Schema:

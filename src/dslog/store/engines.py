@@ -25,7 +25,7 @@ from dslog.lineage.lineage import Lineage
 from dslog.query.execute import Cells, Follower, Load, pair_named
 from dslog.query.plan import NOTHING, Edge, Plan, plan_path, with_leaks
 from dslog.relation.relation import column_names, read
-from dslog.spark.join_job import LargeFollower, Limits, SharedLineage, SparkJoins, read_cells
+from dslog.spark.join_job import LargeFollower, SharedLineage, SparkJoins, read_cells
 from dslog.spark.relation_job import Options, compress_frame, compress_path, relation_rows
 from dslog.spark.session import get_session
 from dslog.store.catalog import ArrayInfo, Body, Catalog, Pair, find_array
@@ -154,14 +154,14 @@ class Engines:
         return read_any
 
     @cached_property
-    def limits(self) -> Limits:
+    def config(self) -> Config:
         """What this process may do by itself."""
-        return Limits.from_config(Config.from_environment())
+        return Config.from_environment()
 
     @cached_property
     def _joins(self) -> SparkJoins:
         root = self._root if self.writable else Path(gettempdir())
-        return SparkJoins(self.session, root, self.limits)
+        return SparkJoins(self.session, root, self.config)
 
     @property
     def _root(self) -> Path:
@@ -203,12 +203,12 @@ class Engines:
         if not isinstance(capture, str | PathLike) or not capture:
             return False
         rows = relation_rows(os.fspath(capture))
-        return rows is None or rows > self.limits.spark_rows
+        return rows is None or rows > self.config.spark_rows
 
     def _compress(self, capture: object, pair: Pair) -> Lineage | LargeLineage:
         shapes = pair.out.shape, pair.in_.shape
-        limits = self.limits
-        options = Options(collect_rows=limits.collect_rows, pairs=limits.partition_rows)
+        config = self.config
+        options = Options(collect_rows=config.collect_rows, pairs=config.partition_rows)
         root = self._root
         if isinstance(capture, str | PathLike):
             path = os.fspath(capture)

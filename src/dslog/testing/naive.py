@@ -43,15 +43,3 @@ def capture(function: Any, out_shape: Sequence[int], in_shape: Sequence[int]) ->
     cells = itertools.product(*(range(s) for s in out_shape))
     pairs = {(out, tuple(inp)) for out in cells for inp in function(out)}
     return relation_of(pairs, len(out_shape), len(in_shape))
-
-
-def expand_row(outs: Any, ins: Any, refs: Any) -> Pairs:
-    """Return the pairs of one plain row: intervals of outputs and inputs, refs (-1 absolute)."""
-    result: Pairs = set()
-    for out in itertools.product(*(range(lo, hi + 1) for lo, hi in outs)):
-        ranges = [
-            range(lo + (out[r] if r >= 0 else 0), hi + 1 + (out[r] if r >= 0 else 0))
-            for (lo, hi), r in zip(ins, refs, strict=True)
-        ]
-        result.update((out, inp) for inp in itertools.product(*ranges))
-    return result

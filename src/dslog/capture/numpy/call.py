@@ -337,7 +337,9 @@ def arrange(call: Call, *per_output: Iterable[Argument]) -> Lineages | None:
 
 def is_tracked(call: Call, value: Any) -> bool:
     """Whether a value is a tracked array, or has one in it."""
-    return next(_items(call, value, ()), None) is not None
+    if isinstance(value, (list, tuple)):
+        return any(is_tracked(call, item) for item in value)
+    return call.which(value) is not None
 
 
 def _apart(call: Call, pairs: Iterable[Argument]) -> Iterator[Argument]:

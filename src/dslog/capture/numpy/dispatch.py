@@ -18,9 +18,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dslog.algebra.affine import affine
 from dslog.algebra.positions import pairs_of_cells
-from dslog.algebra.product import all_to_all
+from dslog.algebra.product import all_to_all, elementwise
 from dslog.algebra.restrict import restrict, union
 from dslog.capture.numpy import rules
 from dslog.capture.numpy.call import Call, Inputs, Lineages, form_of, short_name, signature_of
@@ -536,7 +535,7 @@ class Masking:
         if before is not None and not mask.all():
             pairs.append((before, identity_on(shape, unpaint(~mask))))
         if self.node is not None:
-            pairs.append((self.node, broadcast(shape, self.mask.shape)))
+            pairs.append((self.node, elementwise(shape, self.mask.shape)))
         return pairs
 
     def _reduced(
@@ -565,16 +564,6 @@ def merge(found: Sequence[Sequence[tuple[Node, Lineage]]]) -> tuple[list[Node], 
             by_node.setdefault(node, []).append(lineage)
         rows.append(tuple(union(*by_node[n]) if n in by_node else None for n in nodes))
     return nodes, tuple(rows)
-
-
-def broadcast(out_shape: Shape, in_shape: Shape) -> Lineage:
-    """Each cell from the one that broadcasting puts in its place."""
-    shift = len(out_shape) - len(in_shape)
-    step = np.zeros((len(in_shape), len(out_shape)), np.int64)
-    for axis, size in enumerate(in_shape):
-        if size > 1:
-            step[axis, axis + shift] = 1
-    return affine(out_shape, in_shape, [0] * len(in_shape), step)
 
 
 def _through(lineage: Lineage, mask_shape: Shape) -> Lineage:

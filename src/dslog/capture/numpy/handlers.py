@@ -16,10 +16,7 @@ from typing import Any
 import numpy as np
 
 from dslog.algebra.product import elementwise
-from dslog.capture.numpy.call import (
-    Inputs,
-    signature_of,
-)
+from dslog.capture.numpy.call import Inputs, signature_of
 from dslog.capture.numpy.dispatch import call_function, execute
 from dslog.capture.numpy.item import (
     _cells_in,
@@ -279,6 +276,10 @@ def saved(func: Callable[..., Any]) -> Handler:
     return handle
 
 
+def _named(names: str) -> list[Callable[..., Any]]:
+    return [getattr(np, name) for name in names.split()]
+
+
 SPECIAL: dict[Callable[..., Any], Handler] = {
     np.copyto: _writes(np.copyto, "dst", "src", mask="where"),
     np.put: _writes(np.put, "a", "v", "ind"),
@@ -287,51 +288,20 @@ SPECIAL: dict[Callable[..., Any], Handler] = {
     np.fill_diagonal: _writes(np.fill_diagonal, "a", "val"),
     np.put_along_axis: _writes(np.put_along_axis, "arr", "values", "indices"),
     np.nan_to_num: _nan_to_num,
-    **{func: saved(func) for func in (np.save, np.savez, np.savez_compressed, np.savetxt)},
-    **{
-        func: _as_array(func)
-        for func in (
-            np.array,
-            np.asarray,
-            np.asanyarray,
-            np.ascontiguousarray,
-            np.asfortranarray,
-            np.require,
-        )
-    },
-    **{
-        func: _not_overwriting(func)
-        for func in (
-            np.median,
-            np.percentile,
-            np.quantile,
-            np.nanmedian,
-            np.nanpercentile,
-            np.nanquantile,
-        )
-    },
+}
+SPECIAL |= {func: saved(func) for func in _named("save savez savez_compressed savetxt")}
+SPECIAL |= {getattr(np, name): _as_array(getattr(np, name)) for name in _PLACES}
+SPECIAL |= {
+    func: _not_overwriting(func)
+    for func in _named("median percentile quantile nanmedian nanpercentile nanquantile")
 }
 
-
-LIKE = frozenset({np.zeros_like, np.ones_like, np.empty_like, np.full_like})
-NEW: frozenset[Callable[..., Any]] = frozenset(
-    {
-        np.arange,
-        np.empty,
-        np.eye,
-        np.frombuffer,
-        np.fromfile,
-        np.fromfunction,
-        np.fromiter,
-        np.fromstring,
-        np.full,
-        np.genfromtxt,
-        np.identity,
-        np.loadtxt,
-        np.ones,
-        np.tri,
-        np.zeros,
-    }
+LIKE = frozenset(_named("zeros_like ones_like empty_like full_like"))
+NEW = frozenset(
+    _named(
+        "arange empty eye frombuffer fromfile fromfunction fromiter fromstring full genfromtxt "
+        "identity loadtxt ones tri zeros"
+    )
 )
 
 

@@ -8,7 +8,7 @@ the product of the two, so that picking n rows costs n rows, whatever they hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -16,9 +16,9 @@ import numpy as np
 
 from dslog.algebra.affine import affine
 from dslog.algebra.positions import lineage_of_positions, pairs_of_cells
+from dslog.algebra.product import matched, place, product
 from dslog.capture.numpy.view import is_view, lineage_of_view
 from dslog.compress.encoder import compress
-from dslog.lineage.factor import Factor, Term
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array, Shape
 
@@ -95,8 +95,8 @@ def plan_key(shape: Shape, key: Any) -> Plan | None:
     if not any(item is Ellipsis for item in items):
         items.append(Ellipsis)
     reader = _KeyReader(shape, len(shape) - sum(_width(item) for item in items))
-    for place, item in enumerate(items):
-        reader.read(place, item)
+    for k, item in enumerate(items):
+        reader.read(k, item)
     return reader.plan()
 
 
@@ -189,44 +189,24 @@ def _advanced(shape: Shape, plan: Plan) -> Lineage:
     columns = [np.broadcast_to(pick, plan.block).reshape(-1, 1) for pick in plan.picks]
     sizes = [shape[axis] for axis in plan.axes]
     picked = compress(np.concatenate([out, *columns], axis=1), plan.block, sizes)
-    rest = _sliced(shape, plan.slices)
-    rest_axes = [s.axis for s in plan.slices if s.axis is not None]
-    terms = tuple(
-        _nonempty(
-            [
-                *_place(term, plan.block_axes, plan.axes),
-                *_place(rest.terms[0], plan.slice_axes, rest_axes),
-            ]
-        )
-        for term in picked.terms
+    rest, old = _sliced(shape, plan.slices)
+    return product(
+        plan.shape,
+        shape,
+        place(picked.terms, plan.block_axes, plan.axes),
+        place(rest.terms, plan.slice_axes, old),
     )
-    return Lineage(plan.shape, shape, terms)
 
 
-def _sliced(shape: Shape, slices: Sequence[Slice]) -> Lineage:
-    """The lineage of the slices alone."""
+def _sliced(shape: Shape, slices: Sequence[Slice]) -> tuple[Lineage, list[int]]:
+    """The lineage of the slices alone, and the input axes that it is from."""
     old = [s for s in slices if s.axis is not None]
+    axes = [s.axis for s in old if s.axis is not None]
     step = np.zeros((len(old), len(slices)), np.int64)
     for row, piece in enumerate(old):
         step[row, slices.index(piece)] = piece.step
-    in_shape = tuple(shape[s.axis] for s in old if s.axis is not None)
-    return affine(tuple(s.size for s in slices), in_shape, [s.start for s in old], step)
-
-
-def _place(term: Term, out_axes: Sequence[int], in_axes: Sequence[int]) -> Term:
-    return tuple(
-        replace(
-            factor,
-            out_axes=tuple(out_axes[axis] for axis in factor.out_axes),
-            in_axes=tuple(in_axes[axis] for axis in factor.in_axes),
-        )
-        for factor in term
-    )
-
-
-def _nonempty(factors: Sequence[Factor]) -> Term:
-    kept = tuple(factor for factor in factors if factor.out_axes or factor.in_axes)
-    return kept or (factors[0],)
+    in_shape = tuple(shape[axis] for axis in axes)
+    return affine(tuple(s.size for s in slices), in_shape, [s.start for s in old], step), axes
 
 
 def view_under(array: Array, key: Any, mask: Array) -> Array | None:
@@ -252,9 +232,6 @@ def view_under(array: Array, key: Any, mask: Array) -> Array | None:
 
 def lineage_of_index(plan: Plan, index_shape: Shape) -> Lineage:
     """Return the lineage of a result from an integer array in the key: each cell that it picked."""
-    step = np.zeros((len(index_shape), len(plan.shape)), np.int64)
     shift = plan.at + len(plan.block) - len(index_shape)
-    for axis, size in enumerate(index_shape):
-        if size > 1:
-            step[axis, shift + axis] = 1
-    return affine(plan.shape, index_shape, [0] * len(index_shape), step)
+    follows = {axis: shift + axis for axis, size in enumerate(index_shape) if size > 1}
+    return matched(plan.shape, index_shape, follows)

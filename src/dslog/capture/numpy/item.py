@@ -14,13 +14,7 @@ from typing import Any
 import numpy as np
 
 from dslog.algebra.product import all_to_all
-from dslog.capture.numpy.call import (
-    Call,
-    Inputs,
-    Lineages,
-    describe_key,
-    form_of,
-)
+from dslog.capture.numpy.call import Call, Inputs, Lineages, describe_key, form_of
 from dslog.capture.numpy.cell_source import Source, lineages_of, united
 from dslog.capture.numpy.dispatch import PYTHONS, execute, merge, track_results
 from dslog.capture.numpy.index import (

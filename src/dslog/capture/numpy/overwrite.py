@@ -244,10 +244,16 @@ def write_view(memory: Memory, view: Array, source: Node | None, *, partial: boo
         sources = ((source, assigned(placement, source.shape)),) if source else ()
         memory.write(Write(region, sources, partial))
         return
+    _write_touched(
+        memory, view, source, partial=partial or view.itemsize % memory.root.itemsize != 0
+    )
+
+
+def _write_touched(memory: Memory, view: Array, source: Node | None, *, partial: bool) -> None:
+    """Take note of a view whose place in the memory is no formula."""
     found = touches(view, memory.root)
     if found is not None:
         spread = _spread(source, view)
-        partial = partial or view.itemsize % memory.root.itemsize != 0
         parts = [(source, found[1], spread[found[0]])] if source else []
         write_cells(memory, found[1], parts, partial=partial)
 
@@ -302,7 +308,8 @@ def set_item(
     """
     if _has_field(key):
         plain[key] = value
-        _write_fields(memory, plain, source)
+        # what the cells held still contributes
+        _write_touched(memory, plain, source, partial=True)
         return
     region = plain[open_key(key)]
     if is_view(region, plain) and not picks:
@@ -343,16 +350,6 @@ def write_codes(
 def all_cells(source: Node | None) -> list[Origin]:
     """Say that the items are the cells of a source."""
     return [] if source is None else [(source, _ramp(source.shape).reshape(-1))]
-
-
-def _write_fields(memory: Memory, plain: Array, source: Node | None) -> None:
-    """Take note of fields of every cell of a view; what the cells held still contributes."""
-    found = touches(plain, memory.root)
-    if found is None:
-        return
-    spread = _spread(source, plain)
-    parts = [(source, found[1], spread[found[0]])] if source else []
-    write_cells(memory, found[1], parts, partial=True)
 
 
 def _has_field(key: Any) -> bool:

@@ -21,6 +21,7 @@ has the same lineage. Nothing here is predicted: an answer that is not certain i
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import sys
 import warnings
 from collections import OrderedDict
@@ -45,6 +46,8 @@ Kind = Literal["rule", "index-run", "value", "trace", "superset"]
 KINDS: tuple[Kind, ...] = ("rule", "index-run", "value", "trace", "superset")
 """Cheap first: a formula over shapes; the function itself, run on positions; lineage computed from
 values; each cell followed through the function; everything from everything, not exact."""
+
+NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks")
 
 R = TypeVar("R", bound=Rule)
 
@@ -153,6 +156,17 @@ def function_named(name: str) -> Any:
                 return None
         found = inner
     return getattr(found, "stands_for", found)
+
+
+def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Give the dotted name and the object of every public function of the namespaces."""
+    for namespace in NAMESPACES:
+        module = pkgutil.resolve_name(namespace)
+        listed = getattr(module, "__all__", None) or [n for n in dir(module) if n[0] != "_"]
+        for name in sorted(listed):
+            value = getattr(module, name)
+            if callable(value) and not isinstance(value, type):
+                yield f"{namespace}.{name}", value
 
 
 REGISTRY = Registry()

@@ -38,7 +38,6 @@ from dslog.capture.numpy.cell_iterator import (
 )
 from dslog.capture.numpy.cell_source import united
 from dslog.capture.numpy.dispatch import execute, results_of, track_results
-from dslog.capture.numpy.function_table import public_functions
 from dslog.capture.numpy.handlers import SPECIAL, create
 from dslog.capture.numpy.index_run import Codes
 from dslog.capture.numpy.item import as_tracked, gather, plain_in, set_item
@@ -54,7 +53,7 @@ from dslog.capture.numpy.memory import (
     wrap_latent,
 )
 from dslog.capture.numpy.records import make_records
-from dslog.capture.numpy.registry import REGISTRY, Found
+from dslog.capture.numpy.registry import REGISTRY, Found, public_functions
 from dslog.capture.numpy.scalar import make
 from dslog.capture.numpy.stand_in import Act, Anywhere, OfLists, StandIn
 from dslog.capture.numpy.way_out import decide, leak, seen_leaving

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from dslog.algebra.positions import lineage_of_positions
-from dslog.algebra.product import elementwise, free, matched, numpy_names, part, product, row
-from dslog.capture.numpy.call import Call, Lineages, arrange
+from dslog.algebra.product import elementwise, flat, matched, numpy_names, shift_all
+from dslog.capture.numpy.argument_rule import by_argument, cellwise, no_cell
+from dslog.capture.numpy.call import Argument, Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
+from dslog.types import Array
+
+_OF_TEXTS = (
+    "add capitalize center count decode encode endswith equal expandtabs find greater "
+    "greater_equal index isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle "
+    "isupper less less_equal ljust lower lstrip mod multiply not_equal partition replace rfind "
+    "rindex rjust rpartition rstrip startswith str_len strip swapcase title translate upper zfill"
+)
 
 
 @rule("numpy.ufunc.__call__", note="each cell from the cells it is broadcast with")
@@ -31,22 +40,8 @@ def ufunc_call(call: Call) -> Lineages | None:
         "datetime_as_string unravel_index bitwise_count fromfunction",
     ),
     *numpy_names("emath.", "sqrt log log2 logn log10 power arccos arcsin arctanh"),
-    *numpy_names(
-        "strings.",
-        "add capitalize center count decode encode endswith equal expandtabs find greater "
-        "greater_equal index isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle "
-        "isupper less less_equal ljust lower lstrip mod multiply not_equal partition replace rfind "
-        "rindex rjust rpartition rstrip slice startswith str_len strip swapcase title translate "
-        "upper zfill",
-    ),
-    *numpy_names(
-        "char.",
-        "add capitalize center count decode encode endswith equal expandtabs find greater "
-        "greater_equal index isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle "
-        "isupper less less_equal ljust lower lstrip mod multiply not_equal partition replace rfind "
-        "rindex rjust rpartition rstrip startswith str_len strip swapcase title translate upper "
-        "zfill join",
-    ),
+    *numpy_names("strings.", f"{_OF_TEXTS} slice"),
+    *numpy_names("char.", f"{_OF_TEXTS} join"),
     note="each cell from the cells it is broadcast with",
 )
 def broadcast_together(call: Call) -> Lineages | None:
@@ -78,13 +73,10 @@ def _arguments(call: Call) -> Iterator[Any]:
             yield value
 
 
-@rule("numpy.full_like", "numpy.full", note="each cell from the fill value; not the prototype")
-def filled(call: Call) -> Lineages | None:
-    """The fill value, broadcast."""
-    fill = call.argument("fill_value")
-    (output,) = call.outputs
-    pairs: list[tuple[Any, Lineage | None]] = [(fill, elementwise(output.shape, np.shape(fill)))]
-    return arrange(call, [(call.argument("a"), None), *pairs])
+by_argument(
+    "numpy.full_like", "numpy.full", fill_value=cellwise, a=no_cell,
+    note="each cell from the fill value; not the prototype",
+)  # fmt: skip
 
 
 @rule(
@@ -108,31 +100,21 @@ def ravel_multi_index(call: Call) -> Lineages | None:
     return arrange(call, [(one, elementwise(output.shape, np.shape(one))) for one in indices])
 
 
-@rule(
-    "numpy.linspace", "numpy.logspace", "numpy.geomspace",
-    note="each cell from the start and the stop of its line",
-)  # fmt: skip
-def spaced(call: Call) -> Lineages | None:
+def _spaced(call: Call, data: Array, out: Array) -> Lineage:
     """Start, stop and base, broadcast, with a new axis of steps; and the step itself."""
-    axis = call.argument("axis", 0)
-    values = [call.argument(name) for name in ("start", "stop", "base")]
-    step = np.broadcast_shapes(*(np.shape(v) for v in values if v is not None))
-    outputs = []
-    for output in call.outputs:
-        new = axis % output.ndim if output.ndim > len(step) else None
-        pairs = [(v, _with_new_axis(output.shape, np.shape(v), new)) for v in values]
-        outputs.append(pairs)
-    return arrange(call, *outputs)
+    given = (call.argument(name) for name in ("start", "stop", "base"))
+    step = np.broadcast_shapes(*(np.shape(v) for v in given if v is not None))
+    new = call.argument("axis", 0) % out.ndim if out.ndim > len(step) else None
+    kept = [j for j in range(out.ndim) if j != new]
+    lead = len(kept) - data.ndim
+    follows = {i: kept[lead + i] for i, n in enumerate(data.shape) if n != 1}
+    return matched(out.shape, data.shape, follows)
 
 
-def _with_new_axis(
-    out_shape: tuple[int, ...], in_shape: tuple[int, ...], new: int | None
-) -> Lineage:
-    """Broadcasting to all output axes but ``new``, which is free."""
-    kept = [j for j in range(len(out_shape)) if j != new]
-    lead = len(kept) - len(in_shape)
-    follows = {i: kept[lead + i] for i, n in enumerate(in_shape) if n != 1}
-    return matched(out_shape, in_shape, follows)
+by_argument(
+    "numpy.linspace", "numpy.logspace", "numpy.geomspace", start=_spaced, stop=_spaced,
+    base=_spaced, note="each cell from the start and the stop of its line",
+)  # fmt: skip
 
 
 @rule("numpy.meshgrid", note="each output from one input, along its axis")
@@ -142,43 +124,39 @@ def meshgrid(call: Call) -> Lineages | None:
     order = list(range(len(arrays)))
     if call.argument("indexing", "xy") == "xy" and len(order) > 1:
         order[:2] = [1, 0]
-    outputs: list[list[tuple[Any, Lineage | None]]] = []
-    for k, output in enumerate(call.outputs):
-        pairs: list[tuple[Any, Lineage | None]] = [(array, None) for array in arrays]
-        pairs.append((arrays[k], _on_one_axis(output.shape, np.shape(arrays[k]), order[k])))
-        outputs.append(pairs)
-    return arrange(call, *outputs)
+
+    def along(k: int, one: Array, out: Array) -> Lineage:
+        line = flat([order[k]], range(one.ndim), shift_all(out.shape[order[k]]))
+        return matched(out.shape, one.shape, {}, line)
+
+    return one_each(call, arrays, along)
 
 
-def _on_one_axis(out_shape: tuple[int, ...], in_shape: tuple[int, ...], axis: int) -> Lineage:
-    """All cells of the input, flattened, along one output axis."""
-    table = row([(0, out_shape[axis] - 1)], [(0, 0)], [0])
-    line = part([axis], range(len(in_shape)), table, in_flat=len(in_shape) != 1)
-    others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
-    return product(out_shape, in_shape, line, *others)
+def one_each(
+    call: Call, arrays: Sequence[Any], made: Callable[[int, Array, Array], Lineage]
+) -> Lineages | None:
+    """Output k is from input k alone."""
+    rows = []
+    for k, (one, out) in enumerate(zip(arrays, call.outputs, strict=True)):
+        others: list[Argument] = [(other, None) for other in arrays]
+        rows.append([*others, (one, made(k, np.asarray(one), out))])
+    return arrange(call, *rows)
 
 
 @rule("numpy.broadcast_arrays", note="each output from its input, broadcast")
 def broadcast_arrays(call: Call) -> Lineages | None:
     """Output k is input k broadcast to the common shape."""
     arrays = call.argument("args", ())
-    return arrange(
-        call,
-        *(
-            [(other, None) for other in arrays] + [(one, elementwise(output.shape, np.shape(one)))]
-            for one, output in zip(arrays, call.outputs, strict=True)
-        ),
-    )
+    return one_each(call, arrays, lambda _, one, out: elementwise(out.shape, one.shape))
 
 
 @rule("numpy.ix_", kind="value", note="each output from its input, on an axis of its own")
 def open_mesh(call: Call) -> Lineages | None:
     """Output k is input k on axis k; a mask gives the places where it is set."""
-    arrays = call.argument("args", ())
-    rows = []
-    for k, (one, out) in enumerate(zip(arrays, call.outputs, strict=True)):
-        lineage = matched(out.shape, (out.size,), {0: k})
-        if np.asarray(one).dtype == bool:
-            lineage = lineage_of_positions(np.flatnonzero(one).reshape(out.shape), np.shape(one))
-        rows.append([(other, None) for other in arrays] + [(one, lineage)])
-    return arrange(call, *rows)
+
+    def on_axis(k: int, one: Array, out: Array) -> Lineage:
+        if one.dtype == bool:
+            return lineage_of_positions(np.flatnonzero(one).reshape(out.shape), one.shape)
+        return matched(out.shape, (out.size,), {0: k})
+
+    return one_each(call, call.argument("args", ()), on_axis)

@@ -5,68 +5,50 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from dslog.algebra.product import follow, free, numpy_names, product, read
-from dslog.capture.numpy.call import Call, Lineages, arrange
-from dslog.capture.numpy.registry import rule
+from dslog.algebra.product import matched, numpy_names, read
+from dslog.capture.numpy.argument_rule import argument_rule
+from dslog.capture.numpy.call import Call
 from dslog.lineage.lineage import Lineage
-from dslog.types import Shape
+from dslog.types import Array, Shape
 
 _HALF = ("irfft", "hfft", "irfftn", "irfft2")  # they read half of a symmetric spectrum
 
 
 def transformed(out_shape: Shape, in_shape: Shape, used: dict[int, int]) -> Lineage:
     """All-to-all on some axes, of which the first ``used[axis]`` cells are read."""
-    parts = []
-    for axis, size in enumerate(in_shape):
-        if axis in used:
-            parts += [free(axis, out_shape[axis]), read(axis, 0, min(used[axis], size) - 1)]
-        else:
-            parts.append(follow(axis, axis, size))
-    return product(out_shape, in_shape, *parts)
+    reads = [read(axis, 0, min(length, in_shape[axis]) - 1) for axis, length in used.items()]
+    follows = {axis: axis for axis in range(len(in_shape)) if axis not in used}
+    return matched(out_shape, in_shape, follows, *reads)
 
 
-@rule(
-    *numpy_names(
-        "fft.",
-        "fft ifft rfft irfft hfft ihfft",
-    ),
+@argument_rule(
+    *numpy_names("fft.", "fft ifft rfft irfft hfft ihfft"), data="a",
     note="each cell from all cells on the axis",
-)
-def one_axis(call: Call) -> Lineages | None:
+)  # fmt: skip
+def one_axis(call: Call, data: Array, out: Array) -> Lineage:
     """A length cuts the input, or fills it up with zeros."""
-    values, n = call.argument("a"), call.argument("n")
-    (output,) = call.outputs
-    axis = call.argument("axis", -1) % np.ndim(values)
-    length = np.shape(values)[axis] if n is None else int(n)
+    n, axis = call.argument("n"), call.argument("axis", -1) % data.ndim
+    length = data.shape[axis] if n is None else int(n)
     if call.func.__name__ in _HALF:
-        length = output.shape[axis] // 2 + 1
-    return arrange(call, [(values, transformed(output.shape, np.shape(values), {axis: length}))])
+        length = out.shape[axis] // 2 + 1
+    return transformed(out.shape, data.shape, {axis: length})
 
 
-@rule(
-    *numpy_names(
-        "fft.",
-        "fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn",
-    ),
+@argument_rule(
+    *numpy_names("fft.", "fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn"), data="a",
     note="each cell from all cells on the axes",
-)
-def several_axes(call: Call) -> Lineages | None:
+)  # fmt: skip
+def several_axes(call: Call, data: Array, out: Array) -> Lineage:
     """Axes that are named twice are transformed twice, and read once."""
-    values = call.argument("a")
-    (output,) = call.outputs
-    shape = np.shape(values)
-    name = call.func.__name__
-    lengths, axes = call.argument("s"), call.argument("axes")
-    axes = _axes(axes, lengths, len(shape), two=name.endswith("2"))
+    name, lengths = call.func.__name__, call.argument("s")
+    axes = _axes(call.argument("axes"), lengths, data.ndim, two=name.endswith("2"))
     used = {}
     for k, axis in enumerate(axes):
         given = None if lengths is None else lengths[k]
-        used[axis] = shape[axis] if given is None or given == -1 else int(given)
+        used[axis] = data.shape[axis] if given is None or given == -1 else int(given)
     if name in _HALF and axes:
-        used[axes[-1]] = output.shape[axes[-1]] // 2 + 1
-    return arrange(call, [(values, transformed(output.shape, shape, used))])
+        used[axes[-1]] = out.shape[axes[-1]] // 2 + 1
+    return transformed(out.shape, data.shape, used)
 
 
 def _axes(axes: Any, lengths: Sequence[int] | None, ndim: int, *, two: bool) -> list[int]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from dslog.algebra.compose import as_lineage, compose
 from dslog.algebra.positions import from_pairs
-from dslog.algebra.product import all_to_all, free, identity, part, product, row
+from dslog.algebra.product import all_to_all, identity, matched, part, product, row
+from dslog.capture.numpy.argument_rule import argument_rule
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.cells.boxes import unpaint
@@ -20,19 +21,13 @@ from dslog.types import I64, Array, Mask, Shape
 Pairs = list[tuple[Any, Lineage | None]]
 
 
-@rule("numpy.bincount", kind="value", note="each count from the cells that hold its number")
-def bincount(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.bincount", data="x weights", kind="value",
+    note="each count from the cells that hold its number",
+)  # fmt: skip
+def bincount(call: Call, data: Array, out: Array) -> Lineage:
     """Cell i counts for output ``x[i]``, with its weight."""
-    x, weights = call.argument("x"), call.argument("weights")
-    (out,) = call.outputs
-    pairs: Pairs = [(x, from_pairs(x, _all(x), out.shape, np.shape(x)))]
-    if weights is not None:
-        pairs.append((weights, from_pairs(x, _all(weights), out.shape, np.shape(weights))))
-    return arrange(call, pairs)
-
-
-def _all(values: Any) -> I64:
-    return np.arange(np.size(values), dtype=np.int64)
+    return from_pairs(call.argument("x"), np.arange(data.size), out.shape, data.shape)
 
 
 def bins_of(values: Any, edges: Array) -> I64:
@@ -130,8 +125,7 @@ def _through_edges(values: Any, bins: Any, ends: Any, out_shape: Shape, axis: in
     """Each count from the two edges of its bin; edges that are not given are set by both ends."""
     if np.ndim(bins) == 1:
         two = row([(0, out_shape[axis] - 1)], [(0, 1)], [0])
-        others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
-        return [(bins, product(out_shape, np.shape(bins), part([axis], [0], two), *others))]
+        return [(bins, matched(out_shape, np.shape(bins), {}, part([axis], [0], two)))]
     return [
         (value, _from_cells(out_shape, low | high))
         for value, low, high in _set_by(values, bins, ends)

@@ -20,21 +20,28 @@ import numpy as np
 from dslog.algebra.axis import repeated, tiled
 from dslog.algebra.product import (
     Part,
-    all_to_all,
-    free,
+    flat,
     identity,
     matched,
     numpy_names,
     part,
-    product,
     row,
+    shift_all,
 )
 from dslog.algebra.restrict import union
+from dslog.capture.numpy.argument_rule import (
+    Pattern,
+    argument_rule,
+    by_argument,
+    every_cell,
+    leading,
+    output_place,
+)
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules.reduce import axes_of, reduced
 from dslog.lineage.lineage import Lineage
-from dslog.types import Shape
+from dslog.types import Array, Shape
 
 TermLabels = list[Hashable]
 Parsed = tuple[list[Any], list[TermLabels], TermLabels]
@@ -192,29 +199,35 @@ def _stack_labels(ndim: int, core: str, axis: int) -> list[Hashable]:
     return stack + list(core)
 
 
+def _summed_over(
+    call: Call, one: tuple[Any, Sequence[int]], two: tuple[Any, Sequence[int]]
+) -> Lineages | None:
+    """The contraction of two arrays over some axes of each, pair by pair."""
+    (a, in_a), (b, in_b) = one, two
+    left: list[Hashable] = [("a", i) for i in range(np.ndim(a))]
+    right: list[Hashable] = [("b", i) for i in range(np.ndim(b))]
+    summed = [left[i] for i in in_a]
+    for label, j in zip(summed, in_b, strict=True):
+        right[j] = label
+    out = [label for label in left + right if label not in summed]
+    return contract(call, (a, left), (b, right), out=out)
+
+
 @rule("numpy.dot", note="each cell from a row and a column")
 def dot(call: Call) -> Lineages | None:
     """The last axis of a with the last but one of b."""
     a, b = call.argument("a"), call.argument("b")
-    left: list[Hashable] = [("a", i) for i in range(np.ndim(a))]
-    right: list[Hashable] = [("b", i) for i in range(np.ndim(b))]
-    if left and right:
-        left[-1] = right[max(len(right) - 2, 0)] = "sum"
-    out = [label for label in left + right if label != "sum"]
-    return contract(call, (a, left), (b, right), out=out)
+    both = np.ndim(a) and np.ndim(b)
+    axes = ([-1], [max(np.ndim(b) - 2, 0)]) if both else ([], [])
+    return _summed_over(call, (a, axes[0]), (b, axes[1]))
 
 
 @rule("numpy.inner", note="each cell from two lines along the last axes")
 def inner(call: Call) -> Lineages | None:
     """The last axes with each other."""
     a, b = call.argument("a"), call.argument("b")
-    left: list[Hashable] = [("a", i) for i in range(np.ndim(a))]
-    right: list[Hashable] = [("b", i) for i in range(np.ndim(b))]
-    if left and right:
-        left[-1] = right[-1] = "sum"
-    return contract(
-        call, (a, left), (b, right), out=[label for label in left + right if label != "sum"]
-    )
+    last = [-1] if np.ndim(a) and np.ndim(b) else []
+    return _summed_over(call, (a, last), (b, last))
 
 
 @rule(
@@ -227,58 +240,44 @@ def tensordot(call: Call) -> Lineages | None:
     axes = call.argument("axes", 2)
     if isinstance(axes, (int, np.integer)):
         axes = (range(np.ndim(a) - int(axes), np.ndim(a)), range(int(axes)))
-    pairs = [[one] if isinstance(one, (int, np.integer)) else list(one) for one in axes]
-    left: list[Hashable] = [("a", i) for i in range(np.ndim(a))]
-    right: list[Hashable] = [("b", i) for i in range(np.ndim(b))]
-    summed = []
-    for i, j in zip(*pairs, strict=True):
-        right[j] = left[i]
-        summed.append(left[i])
-    out = [label for label in left + right if label not in summed]
-    return contract(call, (a, left), (b, right), out=out)
+    in_a, in_b = (np.ravel(one).tolist() for one in axes)
+    return _summed_over(call, (a, in_a), (b, in_b))
 
 
-@rule("numpy.vdot", note="the cell from all cells of both")
-def vdot(call: Call) -> Lineages | None:
-    """Everything, flattened."""
-    return arrange(call, [(v, all_to_all((), np.shape(v))) for v in call.args])
+by_argument("numpy.vdot", a=every_cell, b=every_cell, note="the cell from all cells of both")
 
 
 @rule("numpy.outer", "numpy.linalg.outer", note="each cell from the two cells it pairs")
 def outer(call: Call) -> Lineages | None:
     """Both flattened: rows from the first, columns from the second."""
     a, b = call.args[:2] if len(call.args) > 1 else (call.argument("a"), call.argument("b"))
-    (output,) = call.outputs
+    (out,) = call.outputs
     pairs = []
     for axis, v in enumerate((a, b)):
-        shape = np.shape(v)
-        whole = part([axis], range(len(shape)), _line(output.shape[axis]), in_flat=len(shape) != 1)
-        other = part([1 - axis], [], row([(0, output.shape[1 - axis] - 1)], [], []))
-        pairs.append((v, product(output.shape, shape, whole, other)))
+        whole = flat([axis], range(np.ndim(v)), shift_all(out.shape[axis]))
+        pairs.append((v, matched(out.shape, np.shape(v), {}, whole)))
     return arrange(call, pairs)
 
 
-def _line(size: int) -> Any:
-    return row([(0, size - 1)], [(0, 0)], [0])
-
-
-@rule("numpy.kron", note="each cell from the two cells it multiplies")
-def kron(call: Call) -> Lineages | None:
+def _repeated(name: str, other: str) -> Pattern:
     """On each axis, a's cells are repeated and b's tiled."""
-    a, b = call.argument("a"), call.argument("b")
-    (output,) = call.outputs
-    if 0 in output.shape:
-        return arrange(call, [(a, None), (b, None)])
-    pairs = []
-    for v, other, first in ((a, b, True), (b, a, False)):
-        lead = output.ndim - np.ndim(v)
-        times = (1,) * (output.ndim - np.ndim(other)) + np.shape(other)
-        parts = [free(j, output.shape[j]) for j in range(lead)]
-        for i, n in enumerate(np.shape(v)):
-            table = repeated(n, times[lead + i]) if first else tiled(n, n * times[lead + i])
-            parts.append(part([lead + i], [i], table))
-        pairs.append((v, product(output.shape, np.shape(v), *parts)))
-    return arrange(call, pairs)
+
+    def factor(call: Call, data: Array, out: Array) -> Lineage:
+        lead, sizes = out.ndim - data.ndim, np.shape(call.argument(other))
+        times = (*(1,) * (out.ndim - len(sizes)), *sizes)
+        parts = []
+        for j, n in enumerate(data.shape, start=lead):
+            table = repeated(n, times[j]) if name == "a" else tiled(n, n * times[j])
+            parts.append(part([j], [j - lead], table))
+        return matched(out.shape, data.shape, {}, *parts)
+
+    return factor
+
+
+by_argument(
+    "numpy.kron", a=_repeated("a", "b"), b=_repeated("b", "a"),
+    note="each cell from the two cells it multiplies",
+)  # fmt: skip
 
 
 def per_matrix(out_shape: Sequence[int], in_shape: Sequence[int], core: int = 2) -> Lineage:
@@ -287,54 +286,35 @@ def per_matrix(out_shape: Sequence[int], in_shape: Sequence[int], core: int = 2)
     return matched(out_shape, in_shape, {i: i for i in range(stack)})
 
 
-@rule(
-    *numpy_names(
-        "linalg.",
-        "inv pinv det slogdet eig eigvals svd svdvals qr cond matrix_rank",
-    ),
+def _whole_matrix(_: Call, data: Array, out: Array) -> Lineage:
+    """All of a matrix; those on leading axes do not mix."""
+    return per_matrix(out.shape, data.shape, min(data.ndim, 2))
+
+
+by_argument(
+    *numpy_names("linalg.", "inv pinv det slogdet eig eigvals svd svdvals qr cond matrix_rank"),
+    a=_whole_matrix, x=_whole_matrix, A=_whole_matrix, tol=leading, rtol=leading, rcond=leading,
     note="each cell from all cells of its matrix",
-)
-def whole_matrix(call: Call) -> Lineages | None:
-    """Functions of one matrix, stacked on leading axes; tolerances are read too."""
-    matrix = next(iter(call.arguments.values()))
-    more = [call.argument(name) for name in ("tol", "rtol", "rcond")]
-    shape = np.shape(matrix)
-    if len(shape) < 2:
-        return arrange(call, *([(matrix, all_to_all(out.shape, shape))] for out in call.outputs))
-    return arrange(
-        call,
-        *(
-            [(matrix, per_matrix(out.shape, shape))]
-            + [(m, per_matrix(out.shape, np.shape(m), 0)) for m in more if m is not None]
-            for out in call.outputs
-        ),
-    )
+)  # fmt: skip
 
 
-@rule(
-    "numpy.linalg.eigh", "numpy.linalg.eigvalsh", "numpy.linalg.cholesky",
+@argument_rule(
+    "numpy.linalg.eigh", "numpy.linalg.eigvalsh", "numpy.linalg.cholesky", data="a",
     note="each cell from one triangle of its matrix",
 )  # fmt: skip
-def one_triangle(call: Call) -> Lineages | None:
+def one_triangle(call: Call, data: Array, out: Array) -> Lineage:
     """Only the named triangle is read; a Cholesky factor has one triangle of cells that read."""
-    matrix = call.argument("a")
     upper = str(call.argument("UPLO", "L")).upper() == "U" or bool(call.argument("upper", False))
-    shape = np.shape(matrix)
-    stack, n = {i: i for i in range(len(shape) - 2)}, shape[-1]
-    rows, columns = len(shape) - 2, len(shape) - 1
-    inputs = _triangle([], [rows, columns], n, upper=upper)
-    outputs = []
-    for out in call.outputs:
-        factor = call.func == np.linalg.cholesky
-        own = [_triangle([rows, columns], [], n, upper=upper)] if factor else []
-        outputs.append([(matrix, matched(out.shape, shape, stack, inputs, *own))])
-    return arrange(call, *outputs)
+    n, axes = data.shape[-1], [data.ndim - 2, data.ndim - 1]
+    stack = {i: i for i in range(data.ndim - 2)}
+    parts = [_triangle([], axes, n, upper=upper)]
+    if call.func == np.linalg.cholesky:
+        parts.append(_triangle(axes, [], n, upper=upper))
+    return matched(out.shape, data.shape, stack, *parts)
 
 
 def _triangle(outs: list[int], ins: list[int], n: int, *, upper: bool) -> Part:
     """The cells of a triangle, on two output axes or two input axes."""
-    if n == 0:
-        return ()
     start, step = ((0, n - 1), (1, 0)) if upper else ((0, 0), (0, 1))
     box, steps = [(0, 0), start], [(1, 1), step]
     if outs:
@@ -342,84 +322,68 @@ def _triangle(outs: list[int], ins: list[int], n: int, *, upper: bool) -> Part:
     return part([], ins, row([], box, [-1, -1], (n, [], steps)))
 
 
-@rule("numpy.linalg.solve", note="each cell from the matrix and its right-hand side's column")
-def solve(call: Call) -> Lineages | None:
-    """``x[..., i, k]`` from all of ``a[...]`` and from ``b[..., :, k]``."""
-    a, b = call.argument("a"), call.argument("b")
-    (out,) = call.outputs
-    vector = np.ndim(b) == 1
-    core = 1 if vector else 2
-    return arrange(
-        call,
-        [
-            (a, _stacked(out.shape, np.shape(a), core, [])),
-            (b, _stacked(out.shape, np.shape(b), core, [] if vector else [np.ndim(b) - 1])),
-        ],
-    )
+def _solved(*, right: bool) -> Pattern:
+    """``x[..., i, k]`` from all of ``a[...]`` and from ``b[..., :, k]``; stack axes broadcast."""
+
+    def side(call: Call, data: Array, out: Array) -> Lineage:
+        vector = np.ndim(call.argument("b")) == 1
+        stack = data.ndim - min(data.ndim, 2)
+        lead = out.ndim - (1 if vector else 2) - stack
+        follows = {
+            i: lead + i for i in range(stack) if data.shape[i] != 1 or out.shape[lead + i] == 1
+        }
+        if right and not vector:
+            follows[data.ndim - 1] = out.ndim - 1
+        return matched(out.shape, data.shape, follows)
+
+    return side
 
 
-def _stacked(out_shape: Shape, in_shape: Shape, core: int, columns: list[int]) -> Lineage:
-    """Stack axes broadcast; of the core axes only ``columns`` follow, the output's last."""
-    in_stack = len(in_shape) - (1 if len(in_shape) == 1 else 2)
-    out_stack = len(out_shape) - core
-    follows = {
-        i: out_stack - in_stack + i
-        for i in range(in_stack)
-        if in_shape[i] != 1 or out_shape[out_stack - in_stack + i] == 1
-    }
-    return matched(out_shape, in_shape, follows | {i: len(out_shape) - 1 for i in columns})
+by_argument(
+    "numpy.linalg.solve", a=_solved(right=False), b=_solved(right=True),
+    note="each cell from the matrix and its right-hand side's column",
+)  # fmt: skip
 
 
-@rule("numpy.linalg.lstsq", note="each cell from the matrix and its right-hand side's column")
-def lstsq(call: Call) -> Lineages | None:
-    """The solution and the residuals; rank and singular values from the matrix alone."""
-    a, b = call.argument("a"), call.argument("b")
-    outputs = []
-    for k, out in enumerate(call.outputs):
-        column = {1: out.ndim - 1} if k < 2 and np.ndim(b) == 2 and out.ndim else {}
-        right = matched(out.shape, np.shape(b), column) if k < 2 else None
-        outputs.append([(a, all_to_all(out.shape, np.shape(a))), (b, right)])
-    return arrange(call, *outputs)
+def _fitted(call: Call, data: Array, out: Array) -> Lineage | None:
+    """The solution and the residuals; rank and singular values are from the matrix alone."""
+    if output_place(call, out) > 1:
+        return None
+    return matched(out.shape, data.shape, {1: out.ndim - 1} if data.ndim == 2 and out.ndim else {})
 
 
-@rule(
-    "numpy.linalg.tensorsolve", "numpy.linalg.tensorinv",
+by_argument(
+    "numpy.linalg.lstsq", a=every_cell, b=_fitted,
+    note="each cell from the matrix and its right-hand side's column",
+)  # fmt: skip
+
+
+by_argument(
+    "numpy.linalg.tensorsolve", "numpy.linalg.tensorinv", a=every_cell, b=every_cell,
     note="each cell from all cells",
 )  # fmt: skip
-def tensor_equation(call: Call) -> Lineages | None:
-    """One large matrix equation."""
-    return arrange(
-        call,
-        *([(v, all_to_all(out.shape, np.shape(v))) for v in call.args] for out in call.outputs),
-    )
 
 
-@rule("numpy.linalg.matrix_norm", note="each cell from all cells of its matrix")
-def matrix_norm(call: Call) -> Lineages | None:
+@argument_rule("numpy.linalg.matrix_norm", data="x", note="each cell from all cells of its matrix")
+def matrix_norm(_: Call, data: Array, out: Array) -> Lineage:
     """A norm over the last two axes."""
-    matrix = call.argument("x")
-    (out,) = call.outputs
-    axes = axes_of((-2, -1), np.ndim(matrix))
-    return arrange(call, [(matrix, reduced(np.shape(matrix), axes, out.shape))])
+    return reduced(data.shape, axes_of((-2, -1), data.ndim), out.shape)
 
 
-@rule("numpy.linalg.matrix_power", note="each cell from rows and columns; from all for powers > 2")
-def matrix_power(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.linalg.matrix_power", data="a",
+    note="each cell from rows and columns; from all for powers > 2",
+)  # fmt: skip
+def matrix_power(call: Call, data: Array, _: Array) -> Lineage | None:
     """Power 1 copies, power 2 reads a row and a column, others everything, power 0 nothing."""
-    matrix, power = call.argument("a"), int(call.argument("n"))
-    (out,) = call.outputs
-    shape = np.shape(matrix)
-    stack = {i: i for i in range(len(shape) - 2)}
-    last = len(shape) - 1
-    if power == 0:
-        return arrange(call, [(matrix, None)])
-    if power == 1:
-        return arrange(call, [(matrix, identity(shape))])
+    power, shape, last = int(call.argument("n")), data.shape, data.ndim - 1
+    if power in (0, 1):
+        return identity(shape) if power else None
     if power == 2:
-        rows = matched(shape, shape, stack | {last - 1: last - 1})
-        columns = matched(shape, shape, stack | {last: last})
-        return arrange(call, [(matrix, union(rows, columns))])
-    return arrange(call, [(matrix, per_matrix(out.shape, shape))])
+        stack = {i: i for i in range(last - 1)}
+        rows, columns = (matched(shape, shape, stack | {k: k}) for k in (last - 1, last))
+        return union(rows, columns)
+    return per_matrix(shape, shape)
 
 
 @rule("numpy.linalg.multi_dot", note="each cell from a row, a column, and all between")

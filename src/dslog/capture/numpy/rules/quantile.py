@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dslog.algebra.positions import from_pairs
-from dslog.algebra.product import matched
+from dslog.algebra.product import matched, numpy_names
+from dslog.capture.numpy.argument_rule import argument_rule
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import has_nan, is_nan, lines, ordered
 from dslog.capture.numpy.registry import rule
@@ -17,26 +18,10 @@ from dslog.lineage.lineage import Lineage
 from dslog.types import I64, Array, Shape
 
 
-@rule(
-    "numpy.median", "numpy.quantile", "numpy.percentile", kind="value",
-    note="each cell from the order statistics it uses",
-)  # fmt: skip
-def quantile(call: Call) -> Lineages | None:
+def _quantile(call: Call) -> Lineages | None:
     """Which ranks are used, numpy itself says when it is run on the ranks 0, 1, 2 ..."""
-    return _quantile(call, skip_nan=False)
-
-
-@rule(
-    "numpy.nanmedian", "numpy.nanquantile", "numpy.nanpercentile", kind="value",
-    note="each cell from the order statistics it uses, NaN left out",
-)  # fmt: skip
-def nanquantile(call: Call) -> Lineages | None:
-    """The same among the cells that are not NaN."""
-    return _quantile(call, skip_nan=True)
-
-
-def _quantile(call: Call, *, skip_nan: bool) -> Lineages | None:
     given, q, weights = (call.argument(name) for name in ("a", "q", "weights"))
+    skip_nan = call.func.__name__.startswith("nan")
     values = np.asarray(given)
     (output,) = call.outputs
     axes = axes_of(call.argument("axis"), values.ndim)
@@ -64,6 +49,13 @@ def _quantile(call: Call, *, skip_nan: bool) -> Lineages | None:
                 in_cells.append(positions[here, order[here, rank]])
     lineage = _pairs(out_cells, in_cells, output.shape, values.shape)
     return arrange(call, [(given, lineage), (q, _levels(q, output.shape))])
+
+
+for _prefix, _note in (("", ""), ("nan", ", NaN left out")):
+    rule(
+        *numpy_names(_prefix, "median quantile percentile"), kind="value",
+        note=f"each cell from the order statistics it uses{_note}",
+    )(_quantile)  # fmt: skip
 
 
 def _pairs(outs: list[I64], ins: list[I64], out_shape: Shape, in_shape: Shape) -> Lineage:
@@ -130,25 +122,16 @@ def _weighted(
 # --- reductions that leave NaN out ---------------------------------------------------------------
 
 
-@rule(
+@argument_rule(
     *(f"numpy.nan{name}" for name in ("sum", "prod", "max", "min", "mean", "var", "std")),
-    "numpy.nanargmax", "numpy.nanargmin", kind="value",
+    "numpy.nanargmax", "numpy.nanargmin", data="a", kind="value",
     note="each cell from the cells on the axes that are not NaN",
 )  # fmt: skip
-def nan_reduction(call: Call) -> Lineages | None:
+def nan_reduction(call: Call, data: Array, out: Array) -> Lineage:
     """Without NaN, a plain reduction."""
-    given = call.argument("a")
-    values = np.asarray(given)
-    (output,) = call.outputs
-    axes = axes_of(call.argument("axis"), values.ndim)
-    pairs: list[tuple[Any, Lineage | None]] = []
-    mean = call.argument("mean", np._NoValue)  # noqa: SLF001
-    if call.which(mean) is not None:
-        return None
-    if not has_nan(values):
-        pairs.append((given, reduced(values.shape, axes, output.shape)))
-    else:
-        rows, positions = lines(values, axes)
-        line, place = np.nonzero(~is_nan(rows))
-        pairs.append((given, from_pairs(line, positions[line, place], output.shape, values.shape)))
-    return arrange(call, pairs)
+    axes = axes_of(call.argument("axis"), data.ndim)
+    if not has_nan(data):
+        return reduced(data.shape, axes, out.shape)
+    rows, positions = lines(data, axes)
+    line, place = np.nonzero(~is_nan(rows))
+    return from_pairs(line, positions[line, place], out.shape, data.shape)

@@ -15,8 +15,7 @@ from dslog.algebra.axis import scan, shifted
 from dslog.algebra.product import (
     all_to_all,
     elementwise,
-    follow,
-    free,
+    flat,
     identity,
     matched,
     numpy_names,
@@ -25,13 +24,22 @@ from dslog.algebra.product import (
     row,
 )
 from dslog.algebra.restrict import union
+from dslog.capture.numpy.argument_rule import (
+    argument_rule,
+    by_argument,
+    cellwise,
+    every_cell,
+    leading,
+    output_place,
+)
 from dslog.capture.numpy.call import Call, Lineages, arrange
-from dslog.capture.numpy.index_run import has_nan, is_nan
+from dslog.capture.numpy.index_run import is_nan
 from dslog.capture.numpy.registry import rule
+from dslog.capture.numpy.rules.shape import on_axis, on_line
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
-from dslog.types import Mask, Shape
+from dslog.types import Array, Mask, Shape
 
 
 def axes_of(axis: Any, ndim: int) -> Shape:
@@ -90,40 +98,31 @@ def reduction(call: Call) -> Lineages | None:
     return arrange(call, pairs)
 
 
-@rule(
+by_argument(
     "numpy.allclose", "numpy.array_equal", "numpy.array_equiv",
+    a=every_cell, b=every_cell, a1=every_cell, a2=every_cell, rtol=every_cell, atol=every_cell,
     note="the answer from all cells of both",
 )  # fmt: skip
-def comparison(call: Call) -> Lineages | None:
-    """One answer about whole arrays."""
-    return arrange(
-        call,
-        *(
-            [(v, all_to_all(out.shape, np.shape(v))) for v in (*call.args, *call.kwargs.values())]
-            for out in call.outputs
-        ),
-    )
 
 
-@rule("numpy.average", note="each cell from all cells and weights on the axes")
-def average(call: Call) -> Lineages | None:
-    """The values and the weights on the axes; the sum of weights from the weights alone."""
-    values, weights = call.argument("a"), call.argument("weights")
-    shape = np.shape(values)
-    axes = axes_of(call.argument("axis"), len(shape))
-    outputs = []
-    for k, output in enumerate(call.outputs):
-        pairs = [(values, reduced(shape, axes, output.shape) if k == 0 else None)]
-        if weights is not None:
-            pairs.append((weights, _weights(np.shape(weights), shape, axes, output.shape)))
-        outputs.append(pairs)
-    return arrange(call, *outputs)
+def _averaged(call: Call, data: Array, out: Array) -> Lineage | None:
+    """The values on the axes; none of them is in the sum of weights."""
+    if output_place(call, out):
+        return None
+    return reduced(data.shape, axes_of(call.argument("axis"), data.ndim), out.shape)
 
 
-def _weights(shape: Shape, values: Shape, axes: Shape, out_shape: Shape) -> Lineage:
-    if shape == values:
-        return reduced(shape, axes, out_shape)
-    return matched(out_shape, shape, {})  # weights over the reduced axes only
+def _weighed(call: Call, data: Array, out: Array) -> Lineage:
+    """Weights for all values, or over the reduced axes only."""
+    if data.shape != np.shape(call.argument("a")):
+        return matched(out.shape, data.shape, {})
+    return reduced(data.shape, axes_of(call.argument("axis"), data.ndim), out.shape)
+
+
+by_argument(
+    "numpy.average", a=_averaged, weights=_weighed,
+    note="each cell from all cells and weights on the axes",
+)  # fmt: skip
 
 
 # --- scans ---------------------------------------------------------------------------------------
@@ -150,33 +149,17 @@ def cumulative(call: Call) -> Lineages | None:
 def scanned(out_shape: Shape, in_shape: Shape, axis: int | None, first: int = 0) -> Lineage:
     """A scan along an axis, or in C order; outputs before ``first`` read nothing."""
     if axis is None:
-        table = scan(out_shape[0] - first, first)
-        inputs = part([0], range(len(in_shape)), table, in_flat=len(in_shape) != 1)
-        return product(out_shape, in_shape, inputs)
+        return on_line(out_shape, in_shape, scan(out_shape[0] - first, first))
     axis %= len(in_shape)
-    others = [follow(k, k, n) for k, n in enumerate(in_shape) if k != axis]
-    table = scan(out_shape[axis] - first, first)
-    return product(out_shape, in_shape, part([axis], [axis], table), *others)
+    return on_axis(out_shape, in_shape, axis, scan(out_shape[axis] - first, first))
 
 
 # --- other methods of ufuncs ---------------------------------------------------------------------
 
 
-@rule("numpy.ufunc.outer", note="each cell from the two cells it pairs")
-def outer(call: Call) -> Lineages | None:
-    """The axes of A, then the axes of B."""
-    a, b = call.argument("A"), call.argument("B")
-    n = np.ndim(a)
-    return arrange(
-        call,
-        *(
-            [
-                (a, matched(out.shape, np.shape(a), {i: i for i in range(n)})),
-                (b, matched(out.shape, np.shape(b), {i: n + i for i in range(np.ndim(b))})),
-            ]
-            for out in call.outputs
-        ),
-    )
+by_argument(
+    "numpy.ufunc.outer", A=leading, B=cellwise, note="each cell from the two cells it pairs"
+)
 
 
 @rule("numpy.ufunc.reduceat", note="each cell from the cells of its slice of the axis")
@@ -190,8 +173,7 @@ def reduceat(call: Call) -> Lineages | None:
     hi = np.where(stop > indices, stop - 1, indices)
     place = np.arange(len(indices))
     table = Table.of_boxes(place, place, indices, hi)
-    others = [follow(k, k, n) for k, n in enumerate(np.shape(values)) if k != axis]
-    lineage = product(output.shape, np.shape(values), part([axis], [axis], table), *others)
+    lineage = on_axis(output.shape, np.shape(values), axis, table)
     return arrange(
         call,
         [(values, lineage), (call.argument("indices"), _borders(output.shape, axis, len(indices)))],
@@ -203,42 +185,37 @@ def _borders(out_shape: Shape, axis: int, count: int) -> Lineage:
     table = row([(0, count - 1)], [(0, 0)], [0])
     if count == 0:
         return Lineage.empty(out_shape, (count,))
-    others = [free(k, n) for k, n in enumerate(out_shape) if k != axis]
-    own = product(out_shape, (count,), part([axis], [0], table), *others)
+    own = matched(out_shape, (count,), {}, part([axis], [0], table))
     if count == 1:
         return own
     after = part([axis], [0], shifted(count - 1, 1))
-    more = product(out_shape, (count,), after, *others)
+    more = matched(out_shape, (count,), {}, after)
     return Lineage(out_shape, (count,), own.terms + more.terms)
 
 
-@rule(
-    "numpy.nancumsum", "numpy.nancumprod", kind="value",
+@argument_rule(
+    "numpy.nancumsum", "numpy.nancumprod", data="a", kind="value",
     note="each cell from the cells up to it on the axis that are not NaN",
 )  # fmt: skip
-def nan_cumulative(call: Call) -> Lineages | None:
+def nan_cumulative(call: Call, data: Array, out: Array) -> Lineage | None:
     """Two rows per run of cells that are not NaN: within the run, and after it."""
-    given, axis = call.argument("a"), call.argument("axis")
-    values = np.asarray(given)
-    (output,) = call.outputs
-    if values.ndim < 2:
-        axis = 0 if values.ndim else None
-    if not has_nan(values):
-        return arrange(call, [(given, scanned(output.shape, values.shape, axis))])
-    keep = ~is_nan(values)
+    axis, shape = call.argument("axis"), data.shape
+    if data.ndim < 2:
+        axis = 0 if data.ndim else None
+    keep = ~is_nan(data)
+    if keep.all():
+        return scanned(out.shape, shape, axis)
     if not keep.any():
-        return arrange(call, [(given, None)])
+        return None
     if axis is None:
-        table = _runs(keep.reshape(1, -1), [])
-        factor = Factor((0,), tuple(range(values.ndim)), table, in_flat=values.ndim != 1)
-        lineage = Lineage(output.shape, values.shape, ((factor,),))
-        return arrange(call, [(given, lineage)])
-    axis %= values.ndim
-    others = [k for k in range(values.ndim) if k != axis]
-    by_line = keep.transpose([*others, axis]).reshape(-1, values.shape[axis])
-    table = _runs(by_line, [values.shape[k] for k in others])
+        runs = flat([0], range(data.ndim), _runs(keep.reshape(1, -1), []))
+        return product(out.shape, shape, runs)
+    axis %= data.ndim
+    others = [k for k in range(data.ndim) if k != axis]
+    by_line = keep.transpose([*others, axis]).reshape(-1, shape[axis])
+    table = _runs(by_line, [shape[k] for k in others])
     factor = Factor((*others, axis), (*others, axis), table)
-    return arrange(call, [(given, Lineage(output.shape, values.shape, ((factor,),)))])
+    return Lineage(out.shape, shape, ((factor,),))
 
 
 def _runs(keep: Mask, lead: list[int]) -> Table:
@@ -259,23 +236,16 @@ def _runs(keep: Mask, lead: list[int]) -> Table:
     return concat([inside, after])
 
 
-@rule(
-    "numpy.unwrap", kind="value",
-    note="each cell from its cell and the jumps before it",
-)  # fmt: skip
-def unwrap(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.unwrap", data="p", kind="value", note="each cell from its cell and the jumps before it"
+)
+def unwrap(call: Call, data: Array, _: Array) -> Lineage:
     """A jump that is corrected is two cells that all later cells on the axis read."""
-    given, axis = call.argument("p"), call.argument("axis", -1)
-    values = np.asarray(given)
-    axis %= values.ndim
-    period = call.argument("period", 2 * math.pi)
-    discont = call.argument("discont")
-    lineage = identity(values.shape)
-    if values.size:
-        jump = np.abs(np.diff(values, axis=axis)) >= (period / 2 if discont is None else discont)
-        if jump.any():
-            lineage = union(lineage, _jumps(jump, values.shape, axis))
-    return arrange(call, [(given, lineage)])
+    axis = call.argument("axis", -1) % data.ndim
+    period, discont = call.argument("period", 2 * math.pi), call.argument("discont")
+    jump = np.abs(np.diff(data, axis=axis)) >= (period / 2 if discont is None else discont)
+    lineage = identity(data.shape)
+    return union(lineage, _jumps(jump, data.shape, axis)) if jump.any() else lineage
 
 
 def _jumps(jump: Mask, shape: Shape, axis: int) -> Lineage:

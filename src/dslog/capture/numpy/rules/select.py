@@ -13,6 +13,7 @@ import numpy as np
 
 from dslog.algebra.positions import lineage_of_positions
 from dslog.algebra.product import elementwise, matched
+from dslog.capture.numpy.argument_rule import OtherCallError, argument_rule
 from dslog.capture.numpy.call import Call, Lineages, arrange, is_tracked
 from dslog.capture.numpy.index_run import chosen, positions_of
 from dslog.capture.numpy.registry import REGISTRY, rule
@@ -20,6 +21,7 @@ from dslog.capture.numpy.rules.reduce import axes_of, reduced
 from dslog.capture.numpy.rules.sort import indices_of_set
 from dslog.capture.numpy.trace import trace
 from dslog.lineage.lineage import Lineage
+from dslog.types import Array
 
 Pairs = list[tuple[Any, Lineage | None]]
 
@@ -84,69 +86,49 @@ def select(call: Call) -> Lineages | None:
     return arrange(call, pairs)
 
 
-WHOLE_LINE = {
-    getattr(np, name)
-    for name in (
-        "sum",
-        "prod",
-        "mean",
-        "std",
-        "var",
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "ptp",
-        "any",
-        "all",
-    )
-} | {getattr(np, name) for name in ("argmax", "argmin", "count_nonzero", "average")}
-
-
-@rule(
-    "numpy.apply_along_axis",
-    note="a reduction: each cell from all cells of its line",
+_REDUCTIONS = (
+    "sum prod mean std var max min amax amin ptp any all argmax argmin count_nonzero average"
 )
-def reduce_lines(call: Call) -> Lineages | None:
+WHOLE_LINE = {getattr(np, name) for name in _REDUCTIONS.split()}
+
+
+@argument_rule(
+    "numpy.apply_along_axis", data="arr", note="a reduction: each cell from all cells of its line"
+)
+def reduce_lines(call: Call, data: Array, out: Array) -> Lineage:
     """Numpy's own reductions read whole lines."""
     if call.argument("func1d") not in WHOLE_LINE or call.arguments.get("args"):
-        return None
-    return arrange(call, [(call.argument("arr"), _per_line(call))])
+        raise OtherCallError
+    return _per_line(call, data, out)
 
 
-@rule(
-    "numpy.apply_along_axis", kind="superset",
+@argument_rule(
+    "numpy.apply_along_axis", data="arr", kind="superset",
     note="a function that can't be followed: each cell from all cells of its line",
 )  # fmt: skip
-def any_line(call: Call) -> Lineages | None:
+def any_line(call: Call, data: Array, out: Array) -> Lineage:
     """Lines do not mix."""
-    return arrange(call, [(call.argument("arr"), _per_line(call).with_exact(False))])
+    return _per_line(call, data, out).with_exact(False)
 
 
-def _per_line(call: Call) -> Lineage:
+def _per_line(call: Call, data: Array, out: Array) -> Lineage:
     """The axes before the line come first in the output, those after it last."""
-    values, axis = call.argument("arr"), call.argument("axis")
-    (output,) = call.outputs
-    shape = np.shape(values)
-    axis %= len(shape)
-    later = len(shape) - axis - 1
+    axis = call.argument("axis") % data.ndim
+    later = data.ndim - axis - 1
     follows = {i: i for i in range(axis)}
-    follows |= {axis + 1 + k: output.ndim - later + k for k in range(later)}
-    return matched(output.shape, shape, follows)
+    follows |= {axis + 1 + k: out.ndim - later + k for k in range(later)}
+    return matched(out.shape, data.shape, follows)
 
 
-@rule(
-    "numpy.apply_over_axes",
-    note="a reduction: each cell from all cells on the axes",
+@argument_rule(
+    "numpy.apply_over_axes", data="a", note="a reduction: each cell from all cells on the axes"
 )
-def reduce_axes(call: Call) -> Lineages | None:
+def reduce_axes(call: Call, data: Array, out: Array) -> Lineage:
     """One reduction after the other; the axes stay with size 1."""
     if call.argument("func") not in WHOLE_LINE:
-        return None
-    values = call.argument("a")
-    (output,) = call.outputs
-    axes = axes_of(np.atleast_1d(call.argument("axes")).tolist(), np.ndim(values))
-    return arrange(call, [(values, reduced(np.shape(values), axes, output.shape))])
+        raise OtherCallError
+    axes = axes_of(np.atleast_1d(call.argument("axes")).tolist(), data.ndim)
+    return reduced(data.shape, axes, out.shape)
 
 
 for _name in ("pad", "polyint", "vecdot"):

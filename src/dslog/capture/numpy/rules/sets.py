@@ -8,8 +8,6 @@ import numpy as np
 
 from dslog.algebra.positions import from_pairs, gathered, lineage_of_positions
 from dslog.algebra.product import (
-    all_to_all,
-    elementwise,
     follow,
     matched,
     place,
@@ -17,6 +15,7 @@ from dslog.algebra.product import (
     read,
     same_order,
 )
+from dslog.capture.numpy.argument_rule import by_argument, cellwise, every_cell
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import is_nan
 from dslog.capture.numpy.registry import rule
@@ -124,18 +123,10 @@ def _unique_slices(
     return arrange(call, *outputs)
 
 
-@rule("numpy.isin", note="each answer from its element and all test elements")
-def isin(call: Call) -> Lineages | None:
-    """Every test element is read for every answer."""
-    element, tests = call.argument("element"), call.argument("test_elements")
-    (out,) = call.outputs
-    return arrange(
-        call,
-        [
-            (element, elementwise(out.shape, np.shape(element))),
-            (tests, all_to_all(out.shape, np.shape(tests))),
-        ],
-    )
+by_argument(
+    "numpy.isin", element=cellwise, test_elements=every_cell,
+    note="each answer from its element and all test elements",
+)  # fmt: skip
 
 
 @rule(

@@ -7,80 +7,73 @@ All of them only arrange the cells they are given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from dslog.algebra.axis import repeated, rolled, shifted, tiled
+from dslog.algebra.axis import repeated, rolled, tiled
 from dslog.algebra.positions import gathered
 from dslog.algebra.product import (
     Part,
     all_to_all,
     flat,
     follow,
-    free,
+    matched,
     part,
     place,
     product,
     row,
     same_order,
 )
+from dslog.capture.numpy.argument_rule import OtherCallError, argument_rule
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import moves
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.view import is_view, lineage_of_view
+from dslog.compress.encoder import compress
 from dslog.lineage.factor import Factor
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table, concat
 from dslog.types import Array, Shape
 
 
-@rule("numpy.reshape", "numpy.ravel", note="the same cells in the same linear order")
-def reshape(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.reshape", "numpy.ravel", data="a", note="the same cells in the same linear order"
+)
+def reshape(call: Call, data: Array, out: Array) -> Lineage:
     """C order; other orders are left to the index run."""
-    values = call.argument("a")
     order = call.argument("order") or "C"
-    (output,) = call.outputs
-    in_memory = order in ("A", "K") and not _is_c_order(values, order)
-    if order == "F" or in_memory:
-        return None
-    return arrange(call, [(values, same_order(output.shape, np.shape(values)))])
+    if order == "F" or (order in ("A", "K") and not _is_c_order(data, order)):
+        raise OtherCallError
+    return same_order(out.shape, data.shape)
 
 
-def _is_c_order(values: Any, order: str) -> bool:
+def _is_c_order(values: Array, order: str) -> bool:
     """Whether an order that depends on memory is the C order for these values."""
-    flags = np.asarray(values).flags
+    flags = values.flags
     return flags.c_contiguous or (order == "A" and not flags.f_contiguous)
 
 
 moves("numpy.reshape", "numpy.ravel", "numpy.resize", data="a")
 
 
-@rule("numpy.resize", note="the cells in linear order, again and again")
-def resize(call: Call) -> Lineages | None:
+@argument_rule("numpy.resize", data="a", note="the cells in linear order, again and again")
+def resize(_: Call, data: Array, out: Array) -> Lineage:
     """Linear position modulo the number of cells."""
-    values = call.argument("a")
-    (output,) = call.outputs
-    shape = np.shape(values)
-    if not output.ndim:
-        return None
-    if not output.size or not prod(shape):
-        return arrange(call, [(values, None)])
-    if output.size == prod(shape):
-        return arrange(call, [(values, same_order(output.shape, shape))])
-    table = tiled(prod(shape), output.size)
-    lineage = product(output.shape, shape, flat(range(output.ndim), range(len(shape)), table))
-    return arrange(call, [(values, lineage)])
+    if not out.ndim:
+        raise OtherCallError
+    if out.size == data.size:
+        return same_order(out.shape, data.shape)
+    return on_line(out.shape, data.shape, tiled(data.size, out.size))
 
 
 def on_axis(out_shape: Shape, in_shape: Shape, axis: int, here: Part | Table) -> Lineage:
     """One axis treated by a table or part of its own; all others unchanged."""
     if isinstance(here, Table):
         here = part([axis], [axis], here)
-    others = [follow(k, k, n) for k, n in enumerate(in_shape) if k != axis]
-    return product(out_shape, in_shape, here, *others)
+    return matched(out_shape, in_shape, {k: k for k in range(len(in_shape)) if k != axis}, here)
 
 
 def on_line(out_shape: Shape, in_shape: Shape, table: Table) -> Lineage:
@@ -91,17 +84,13 @@ def on_line(out_shape: Shape, in_shape: Shape, table: Table) -> Lineage:
 # --- rolling, repeating --------------------------------------------------------------------------
 
 
-@rule("numpy.roll", note="two stretches per rolled axis")
-def roll(call: Call) -> Lineages | None:
+@argument_rule("numpy.roll", data="a", note="two stretches per rolled axis")
+def roll(call: Call, data: Array, _: Array) -> Lineage:
     """Shifts on the same axis add up."""
-    values, shift, axis = (call.argument(name) for name in ("a", "shift", "axis"))
-    if call.which(shift) is not None or not np.size(values):
-        return arrange(call, [(values, None)])
+    shift, axis, shape = call.argument("shift"), call.argument("axis"), data.shape
     if axis is None:
-        shape = np.shape(values)
-        total = int(np.sum(shift))
-        return arrange(call, [(values, on_line(shape, shape, rolled(prod(shape), total)))])
-    return arrange(call, [(values, roll_axes(np.shape(values), shift, axis))])
+        return on_line(shape, shape, rolled(data.size, int(np.sum(shift))))
+    return roll_axes(shape, shift, axis)
 
 
 def roll_axes(shape: Shape, shift: Any, axis: Any) -> Lineage:
@@ -116,33 +105,24 @@ def roll_axes(shape: Shape, shift: Any, axis: Any) -> Lineage:
     return product(shape, shape, *parts)
 
 
-@rule("numpy.fft.fftshift", "numpy.fft.ifftshift", note="two stretches per shifted axis")
-def fftshift(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.fft.fftshift", "numpy.fft.ifftshift", data="x", note="two stretches per shifted axis"
+)
+def fftshift(call: Call, data: Array, _: Array) -> Lineage:
     """A roll by half of each axis."""
-    values, axes = call.argument("x"), call.argument("axes")
-    shape = np.shape(values)
-    if axes is None:
-        axes = tuple(range(len(shape)))
-    axes = (axes,) if isinstance(axes, (int, np.integer)) else tuple(axes)
+    shape, axes = data.shape, call.argument("axes")
+    axes = range(data.ndim) if axes is None else np.ravel(axes).tolist()
     sign = 1 if call.func == np.fft.fftshift else -1
-    if not axes or not prod(shape):
-        return arrange(call, [(values, same_order(shape, shape))])
-    shift = tuple(sign * (shape[axis] // 2) for axis in axes)
-    return arrange(call, [(values, roll_axes(shape, shift, axes))])
+    return roll_axes(shape, [sign * (shape[axis] // 2) for axis in axes], axes)
 
 
-@rule("numpy.tile", note="each axis again and again")
-def tile(call: Call) -> Lineages | None:
+@argument_rule("numpy.tile", data="A", note="each axis again and again")
+def tile(_: Call, data: Array, out: Array) -> Lineage:
     """Repetitions are aligned to the last axis."""
-    values = call.argument("A")
-    (output,) = call.outputs
-    shape = np.shape(values)
-    lead = output.ndim - len(shape)
-    parts = [free(j, output.shape[j]) for j in range(lead)]
-    if not output.size:
-        return arrange(call, [(values, None)])
-    parts += [part([lead + i], [i], tiled(n, output.shape[lead + i])) for i, n in enumerate(shape)]
-    return arrange(call, [(values, product(output.shape, shape, *parts))])
+    lead = out.ndim - data.ndim
+    axes = enumerate(data.shape, start=lead)
+    parts = (part([j], [j - lead], tiled(n, out.shape[j])) for j, n in axes)
+    return matched(out.shape, data.shape, {}, *parts)
 
 
 @rule("numpy.repeat", note="each cell several times in a row")
@@ -160,12 +140,9 @@ def repeat(call: Call) -> Lineages | None:
         here = part([0], [0], repeated(size, int(np.ravel(repeats)[0])))
     else:
         here = gathered(np.repeat(np.arange(size), repeats), size)
-    if axis is None:
-        lineage = on_line_part(output.shape, shape, here)
-    else:
-        axis %= len(shape)
-        lineage = on_axis(output.shape, shape, axis, place(here, [axis], [axis]))
-    return arrange(call, [(values, lineage), (repeats, _counts(call, repeats, size, axis or 0))])
+    lineage = _on_axis_or_line(output.shape, shape, axis, here)
+    at = 0 if axis is None else axis % len(shape)
+    return arrange(call, [(values, lineage), (repeats, _counts(call, repeats, size, at))])
 
 
 def _counts(call: Call, repeats: Any, size: int, axis: int) -> Lineage | None:
@@ -180,9 +157,8 @@ def _counts(call: Call, repeats: Any, size: int, axis: int) -> Lineage | None:
     ends = np.cumsum(times)[items]
     nothing = np.zeros(len(items), np.int64)
     columns = [ends - times[items], nothing, times[items] - 1, items, nothing - 1]
-    others = [free(k, n) for k, n in enumerate(output.shape) if k != axis]
     here = part([axis], [0], Table(1, 1, np.stack(columns)))
-    return product(output.shape, np.shape(repeats), here, *others)
+    return matched(output.shape, np.shape(repeats), {}, here)
 
 
 def on_line_part(out_shape: Shape, in_shape: Shape, here: Part) -> Lineage:
@@ -218,16 +194,10 @@ def take(call: Call) -> Lineages | None:
     if axis is None:
         lineage = on_line_part(output.shape, shape, here)
     else:
-        others = [
-            follow(k if k < at else k - 1 + places.ndim, k, n)
-            for k, n in enumerate(shape)
-            if k != at
-        ]
-        lineage = product(output.shape, shape, here, *others)
-    follows = {at + k: k for k in range(places.ndim)}
-    return arrange(
-        call, [(values, lineage), (indices, _placed_index(output.shape, places, follows))]
-    )
+        follows = {k: k if k < at else k - 1 + places.ndim for k in range(len(shape)) if k != at}
+        lineage = matched(output.shape, shape, follows, here)
+    chosen = matched(output.shape, places.shape, {k: at + k for k in range(places.ndim)})
+    return arrange(call, [(values, lineage), (indices, chosen)])
 
 
 def _in_range(places: Array, size: int, mode: str) -> Array:
@@ -236,69 +206,30 @@ def _in_range(places: Array, size: int, mode: str) -> Array:
     return places % size if size else places
 
 
-def _placed_index(out_shape: Shape, places: Array, follows: Mapping[int, int]) -> Lineage:
-    """Each output cell from the index that chose it."""
-    parts = [
-        follow(j, follows[j], n) if j in follows else free(j, n) for j, n in enumerate(out_shape)
-    ]
-    return product(out_shape, places.shape, *parts)
-
-
-@rule("numpy.delete", note="the stretches of the axis that are left")
-def delete(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.delete", data="arr", unread="obj", note="the stretches of the axis that are left"
+)
+def delete(call: Call, data: Array, out: Array) -> Lineage:
     """What is left of the positions on the axis says it all."""
-    values, what, axis = (call.argument(name) for name in ("arr", "obj", "axis"))
-    (output,) = call.outputs
-    shape = np.shape(values)
-    size = prod(shape) if axis is None else shape[axis]
-    here = gathered(np.delete(np.arange(size), what), size)
-    return arrange(
-        call, [(values, _on_axis_or_line(output.shape, shape, axis, here)), (what, None)]
-    )
+    axis = call.argument("axis")
+    size = data.size if axis is None else data.shape[axis]
+    here = gathered(np.delete(np.arange(size), call.argument("obj")), size)
+    return _on_axis_or_line(out.shape, data.shape, axis, here)
 
 
-@rule("numpy.insert", note="the stretches of the axis, moved")
-def insert(call: Call) -> Lineages | None:
+@argument_rule("numpy.insert", data="arr", unread="obj", note="the stretches of the axis, moved")
+def insert(call: Call, data: Array, out: Array) -> Lineage:
     """Where the values put in are untracked; else the index run does it."""
-    values, where, axis = (call.argument(name) for name in ("arr", "obj", "axis"))
-    (output,) = call.outputs
-    shape = np.shape(values)
-    if np.ndim(values) == 0 or call.which(call.argument("values")) is not None:
-        return None
-    size = prod(shape) if axis is None else shape[axis]
-    total = output.size if axis is None else output.shape[axis]
-    old = np.ones(total, bool)
-    old[_new_places(where, size, total - size)] = False
-    kept = np.flatnonzero(old)
-    table = _pairs_table(kept, size)
-    return arrange(
-        call, [(values, _on_axis_or_line(output.shape, shape, axis, table)), (where, None)]
-    )
-
-
-def _new_places(where: Any, size: int, count: int) -> Any:
-    """Places of what was put in, on the new axis."""
-    places = np.arange(*where.indices(size)) if isinstance(where, slice) else np.asarray(where)
-    places = np.flatnonzero(places) if places.dtype == bool else places.astype(np.int64)
-    if places.size == 1:
-        index = int(places.ravel()[0])
-        return (index + size if index < 0 else index) + np.arange(count)
-    places = np.where(places < 0, places + size, places)
-    order = places.argsort(kind="stable")
-    places[order] += np.arange(len(places))
-    return places
-
-
-def _pairs_table(kept: Array, size: int) -> Part:
-    """Output ``kept[k]`` from input k, on one axis."""
-    if size == 0:
-        return ()
-    runs = np.flatnonzero(np.diff(kept) != 1) + 1
-    tables = [
-        shifted(len(run), int(k - run[0]), int(run[0]))
-        for run, k in zip(np.split(kept, runs), np.concatenate([[0], runs]), strict=True)
-    ]
-    return part([0], [0], concat(tables))
+    axis = call.argument("axis")
+    if not data.ndim:
+        raise OtherCallError
+    size = data.size if axis is None else data.shape[axis]
+    total = out.size if axis is None else out.shape[axis]
+    places = np.insert(np.arange(size), call.argument("obj"), np.full(total - size, -1))
+    kept = np.flatnonzero(places >= 0)
+    pairs = np.stack([kept, places[kept]], axis=1)
+    here = compress(pairs, (total,), (size,), orientation="backward").terms
+    return _on_axis_or_line(out.shape, data.shape, axis, here)
 
 
 def _on_axis_or_line(out_shape: Shape, in_shape: Shape, axis: int | None, here: Part) -> Lineage:
@@ -316,19 +247,16 @@ moves("numpy.insert", data=("arr", "values"))
 # --- triangles and diagonals ---------------------------------------------------------------------
 
 
-@rule("numpy.tril", "numpy.triu", note="the cells of the triangle")
-def triangle(call: Call) -> Lineages | None:
+@argument_rule("numpy.tril", "numpy.triu", data="m", note="the cells of the triangle")
+def triangle(call: Call, data: Array, out: Array) -> Lineage:
     """On the last two axes, rows of growing or shrinking width."""
-    values, k = call.argument("m"), int(call.argument("k", 0))
-    (output,) = call.outputs
-    shape = output.shape
-    if np.ndim(values) < 2 or not output.size:
-        return None if output.size else arrange(call, [(values, None)])
+    if data.ndim < 2:
+        raise OtherCallError
+    shape, k = out.shape, int(call.argument("k", 0))
     n, m = shape[-2:]
     table = lower(n, m, k) if call.func == np.tril else _upper(n, m, k)
-    axes = [len(shape) - 2, len(shape) - 1]
-    others = [follow(j, j, size) for j, size in enumerate(shape[:-2])]
-    return arrange(call, [(values, product(shape, shape, part(axes, axes, table), *others))])
+    axes = [data.ndim - 2, data.ndim - 1]
+    return matched(shape, shape, {j: j for j in range(data.ndim - 2)}, part(axes, axes, table))
 
 
 def lower(n: int, m: int, k: int) -> Table:
@@ -363,45 +291,35 @@ def _stacked(tables: Sequence[Table]) -> Table:
 moves("numpy.tril", "numpy.triu", data="m")
 
 
-@rule("numpy.diag", "numpy.diagflat", note="the cells of the diagonal")
-def diagonal_matrix(call: Call) -> Lineages | None:
+@argument_rule("numpy.diag", "numpy.diagflat", data="v", note="the cells of the diagonal")
+def diagonal_matrix(call: Call, data: Array, out: Array) -> Lineage:
     """A vector on a diagonal, or the diagonal of a matrix."""
-    values, k = call.argument("v"), int(call.argument("k", 0))
-    (output,) = call.outputs
-    shape = np.shape(values)
+    k, shape = int(call.argument("k", 0)), data.shape
     r, c = max(0, -k), max(0, k)
-    if call.func == np.diag and len(shape) == 2:
-        if not output.size:
-            return arrange(call, [(values, None)])
-        table = row([(0, output.size - 1)], [(r, r), (c, c)], [0, 0])
-        return arrange(call, [(values, product(output.shape, shape, part([0], [0, 1], table)))])
-    size = prod(shape)
-    if not size:
-        return arrange(call, [(values, None)])
-    table = row([(r, r), (c, c)], [(0, 0)], [-1], (size, [(1, 1), (1, 1)], [(1, 1)]))
-    here = part([0, 1], range(len(shape)), table, in_flat=len(shape) != 1)
-    return arrange(call, [(values, product(output.shape, shape, here))])
+    if call.func == np.diag and data.ndim == 2:
+        table = row([(0, out.size - 1)], [(r, r), (c, c)], [0, 0])
+        return product(out.shape, shape, part([0], [0, 1], table))
+    table = row([(r, r), (c, c)], [(0, 0)], [-1], (data.size, [(1, 1), (1, 1)], [(1, 1)]))
+    here = part([0, 1], range(data.ndim), table, in_flat=data.ndim != 1)
+    return product(out.shape, shape, here)
 
 
-@rule("numpy.trace", "numpy.linalg.trace", note="each cell from a diagonal")
-def trace(call: Call) -> Lineages | None:
+@argument_rule("numpy.trace", "numpy.linalg.trace", data="a x", note="each cell from a diagonal")
+def trace(call: Call, data: Array, out: Array) -> Lineage | None:
     """The diagonal of two axes, read for each cell of the others."""
-    values, offset = next(iter(call.arguments.values())), int(call.argument("offset", 0))
+    offset, shape = int(call.argument("offset", 0)), data.shape
     default = (-2, -1) if call.func == np.linalg.trace else (0, 1)
-    shape = np.shape(values)
     one, two = (
-        int(call.argument(name, d)) % len(shape)
+        int(call.argument(name, d)) % data.ndim
         for name, d in zip(("axis1", "axis2"), default, strict=True)
     )
-    (output,) = call.outputs
     r, c = max(0, -offset), max(0, offset)
     count = min(shape[one] - r, shape[two] - c)
-    if count <= 0 or not output.size:
-        return arrange(call, [(values, None)])
+    if count <= 0:
+        return None
     here = part([], [one, two], row([], [(r, r), (c, c)], [-1, -1], (count, [], [(1, 1), (1, 1)])))
-    others = [k for k in range(len(shape)) if k not in (one, two)]
-    parts = [follow(j, k, shape[k]) for j, k in enumerate(others)]
-    return arrange(call, [(values, product(output.shape, shape, here, *parts))])
+    others = [k for k in range(data.ndim) if k not in (one, two)]
+    return matched(out.shape, shape, {k: j for j, k in enumerate(others)}, here)
 
 
 _DATA = {

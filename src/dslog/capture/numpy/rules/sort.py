@@ -8,50 +8,46 @@ import numpy as np
 
 from dslog.algebra.positions import from_pairs, lineage_of_positions
 from dslog.algebra.product import elementwise
+from dslog.capture.numpy.argument_rule import argument_rule, by_argument, cellwise
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.index_run import along_axis, ordered, positions_of
 from dslog.capture.numpy.registry import rule
 from dslog.lineage.lineage import Lineage
-from dslog.types import Shape
+from dslog.types import Array, Shape
 
 
-@rule("numpy.sort", "numpy.sort_complex", kind="value", note="each cell from the cell that moved")
-def sort(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.sort", "numpy.sort_complex", data="a", kind="value",
+    note="each cell from the cell that moved",
+)  # fmt: skip
+def sort(call: Call, data: Array, _: Array) -> Lineage:
     """Equal cells keep their order."""
-    values = np.asarray(call.argument("a"))
     axis = call.argument("axis", -1)
-    if not values.size:
-        return arrange(call, [(call.argument("a"), None)])
-    fields = call.argument("order")
-    order = np.argsort(values, axis=axis, kind="stable", order=fields)
-    return arrange(call, [(call.argument("a"), along_axis(order, values.shape, axis))])
+    order = np.argsort(data, axis=axis, kind="stable", order=call.argument("order"))
+    return along_axis(order, data.shape, axis)
 
 
-@rule("numpy.partition", kind="value", note="each cell from the cell that moved")
-def partition(call: Call) -> Lineages | None:
+@argument_rule("numpy.partition", data="a", kind="value", note="each cell from the cell that moved")
+def partition(call: Call, data: Array, out: Array) -> Lineage:
     """Cells are recognised by their rank, which a move does not change."""
-    given, axis = call.argument("a"), call.argument("axis", -1)
-    values, (output,) = np.asarray(given), call.outputs
-    if not values.size:
-        return arrange(call, [(given, None)])
+    values, axis = data, call.argument("axis", -1)
     if axis is None:
-        values, axis = values.reshape(-1), 0
-    came = np.empty(output.shape, np.int64)
+        values, axis = data.reshape(-1), 0
+    came = np.empty(out.shape, np.int64)
     by_rank = np.take_along_axis(positions_of(values.shape), ordered(values, axis), axis)
-    np.put_along_axis(came, ordered(output, axis), by_rank, axis)
-    return arrange(call, [(given, lineage_of_positions(came, np.shape(given)))])
+    np.put_along_axis(came, ordered(out, axis), by_rank, axis)
+    return lineage_of_positions(came, data.shape)
 
 
-@rule("numpy.argsort", "numpy.argpartition", kind="value", note="each index from the cell it names")
-def argsort(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.argsort", "numpy.argpartition", data="a", kind="value",
+    note="each index from the cell it names",
+)  # fmt: skip
+def argsort(call: Call, data: Array, out: Array) -> Lineage:
     """The result itself says which cell."""
-    values, axis = call.argument("a"), call.argument("axis", -1)
-    (output,) = call.outputs
-    if not output.size:
-        return arrange(call, [(values, None)])
-    if np.ndim(values) == 0:
-        return arrange(call, [(values, elementwise(output.shape, ()))])
-    return arrange(call, [(values, along_axis(output, np.shape(values), axis))])
+    if not data.ndim:
+        return elementwise(out.shape, ())
+    return along_axis(out, data.shape, call.argument("axis", -1))
 
 
 @rule("numpy.lexsort", kind="value", note="each index from the cells of all keys that it names")
@@ -101,92 +97,68 @@ def indices_of_set(call: Call, values: Any) -> Lineages | None:
     return arrange(call, *outputs)
 
 
-@rule(
-    "numpy.extract", "numpy.compress", kind="value",
+@argument_rule(
+    "numpy.extract", "numpy.compress", data="a arr", unread="condition", kind="value",
     note="each cell from the cell that stayed; not the condition",
 )  # fmt: skip
-def compressed(call: Call) -> Lineages | None:
+def compressed(call: Call, data: Array, _: Array) -> Lineage:
     """Cells, or slices of an axis, where the condition holds."""
     condition, axis = np.asarray(call.argument("condition")), call.argument("axis")
-    values = call.argument("a") if call.func == np.compress else call.argument("arr")
-    positions = positions_of(np.shape(values))
-    if axis is None or call.func == np.extract:
+    positions = positions_of(data.shape)
+    if axis is None:
         came = positions.reshape(-1)[np.flatnonzero(condition)]
     else:
         came = np.compress(condition, positions, axis=axis)
-    lineage = lineage_of_positions(came, np.shape(values))
-    return arrange(call, [(values, lineage), (call.argument("condition"), None)])
+    return lineage_of_positions(came, data.shape)
 
 
-@rule("numpy.take_along_axis", kind="value", note="each cell from the cell taken, and its index")
-def take_along_axis(call: Call) -> Lineages | None:
+def _taken(call: Call, data: Array, _: Array) -> Lineage:
     """The index array names a cell of each line."""
-    values, indices, axis = (call.argument(name) for name in ("arr", "indices", "axis"))
-    axis = call.argument("axis", -1) if "axis" in call.arguments else -1
-    (output,) = call.outputs
-    shape = np.shape(values)
-    if axis is None:
-        came = positions_of(shape).reshape(-1)[indices]
-    else:
-        came = np.take_along_axis(positions_of(shape), indices, axis)
-    return arrange(
-        call,
-        [
-            (values, lineage_of_positions(came, shape)),
-            (indices, elementwise(output.shape, np.shape(indices))),
-        ],
-    )
+    return along_axis(call.argument("indices"), data.shape, call.argument("axis", -1))
 
 
-@rule("numpy.trim_zeros", kind="value", note="each cell from the cell that stayed")
-def trim_zeros(call: Call) -> Lineages | None:
+by_argument(
+    "numpy.take_along_axis", arr=_taken, indices=cellwise, kind="value",
+    note="each cell from the cell taken, and its index",
+)  # fmt: skip
+
+
+@argument_rule(
+    "numpy.trim_zeros", data="filt", kind="value", note="each cell from the cell that stayed"
+)
+def trim_zeros(call: Call, data: Array, out: Array) -> Lineage:
     """What is left is a box; the first cell that is not zero says where it starts."""
-    values, trim = call.argument("filt"), call.argument("trim", "fb").lower()
-    (output,) = call.outputs
-    array = np.asarray(values)
-    if not output.size:
-        return arrange(call, [(values, None)])
-    axis = call.argument("axis")
-    axes = range(array.ndim) if axis is None else np.atleast_1d(axis) % array.ndim
-    where = np.argwhere(array != 0)
-    start = [int(where[:, k].min()) if k in axes and "f" in trim else 0 for k in range(array.ndim)]
-    box = tuple(slice(s, s + n) for s, n in zip(start, output.shape, strict=True))
-    return arrange(
-        call, [(values, lineage_of_positions(positions_of(array.shape)[box], array.shape))]
-    )
+    trim, axis = call.argument("trim", "fb").lower(), call.argument("axis")
+    axes = range(data.ndim) if axis is None else np.atleast_1d(axis) % data.ndim
+    where = np.argwhere(data != 0)
+    start = [int(where[:, k].min()) if k in axes and "f" in trim else 0 for k in range(data.ndim)]
+    box = tuple(slice(s, s + n) for s, n in zip(start, out.shape, strict=True))
+    return lineage_of_positions(positions_of(data.shape)[box], data.shape)
 
 
 # --- places in sorted arrays ---------------------------------------------------------------------
 
 
-@rule(
-    "numpy.searchsorted", kind="value",
+def edges(_: Call, data: Array, out: Array) -> Lineage:
+    """The cells on both sides of each place."""
+    return between(out, data.size, None, data.shape)
+
+
+def _neighbours(call: Call, data: Array, out: Array) -> Lineage:
+    """The neighbours decide; the cells that the search also looked at do not."""
+    return between(out, data.size, call.argument("sorter"), data.shape)
+
+
+by_argument(
+    "numpy.searchsorted", v=cellwise, a=_neighbours, sorter=edges, kind="value",
     note="each index from its value and the two cells it falls between",
 )  # fmt: skip
-def searchsorted(call: Call) -> Lineages | None:
-    """The neighbours decide; the cells that the search also looked at do not."""
-    line, values, sorter = (call.argument(name) for name in ("a", "v", "sorter"))
-    (output,) = call.outputs
-    size = int(np.size(line))
-    pairs = [(values, elementwise(output.shape, np.shape(values)))]
-    for other in (line, sorter):
-        if other is None:
-            continue
-        order = None if other is sorter else sorter
-        pairs.append((other, between(output, size, order, np.shape(other))))
-    return arrange(call, pairs)
 
 
-@rule(
-    "numpy.digitize", kind="value",
+by_argument(
+    "numpy.digitize", x=cellwise, bins=edges, kind="value",
     note="each index from its value and the two edges it falls between",
 )  # fmt: skip
-def digitize(call: Call) -> Lineages | None:
-    """The edges on both sides."""
-    values, bins = call.argument("x"), call.argument("bins")
-    (output,) = call.outputs
-    lineage = between(output, int(np.size(bins)), None, np.shape(bins))
-    return arrange(call, [(values, elementwise(output.shape, np.shape(values))), (bins, lineage)])
 
 
 def between(places: Any, size: int, order: Any, shape: Shape) -> Lineage:

@@ -2,185 +2,156 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dslog.algebra.axis import shifted, window
-from dslog.algebra.product import all_to_all, elementwise, matched, part, product, row
-from dslog.capture.numpy.call import Call, Lineages, arrange
-from dslog.capture.numpy.registry import rule
+from dslog.algebra.product import all_to_all, matched, part, product, row
+from dslog.capture.numpy.argument_rule import (
+    OtherCallError,
+    Pattern,
+    any_cell,
+    argument_rule,
+    by_argument,
+    cellwise,
+    every_cell,
+    output_place,
+)
+from dslog.capture.numpy.call import Call
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import concat
-from dslog.types import Shape
-
-Pairs = list[tuple[Any, Lineage | None]]
+from dslog.types import Array
 
 
-@rule("numpy.cov", "numpy.corrcoef", note="each cell from all observations of its two variables")
-def covariance(call: Call) -> Lineages | None:
-    """Variables are rows, or columns; those of ``y`` come after those of ``m``."""
-    names = ("m", "y") if call.func == np.cov else ("x", "y")
-    (out,) = call.outputs
-    by_row = call.argument("rowvar", True)
-    pairs: Pairs = []
-    start = 0
-    for values in (call.argument(name) for name in names):
-        if values is None:
-            continue
-        shape = np.shape(values)
-        axis = None if len(shape) < 2 else 0 if by_row else 1
-        count = 1 if axis is None else shape[axis]
-        pairs.append((values, _variables(out.shape, shape, axis, start, count)))
-        start += count
-    pairs += [
-        (weights, all_to_all(out.shape, np.shape(weights)))
-        for weights in (call.argument("fweights"), call.argument("aweights"))
-        if weights is not None
-    ]
-    return arrange(call, pairs)
+def _variables(*, last: bool) -> Pattern:
+    """Output (i, j) from variables i and j: rows, or columns; the last ones are those of ``y``."""
+
+    def variables(call: Call, data: Array, out: Array) -> Lineage:
+        if not out.ndim:
+            return all_to_all(out.shape, data.shape)
+        axis = None if data.ndim < 2 else 0 if call.argument("rowvar", True) else 1
+        n, count = len(out), 1 if axis is None else data.shape[axis]
+        start = n - count if last else 0
+        tables = []
+        for j in (0, 1):
+            outs = [(0, n - 1), (0, n - 1)]
+            outs[j] = (start, start + count - 1)
+            ins = [(0, size - 1) for size in data.shape]
+            refs = [-1] * data.ndim
+            if axis is not None:
+                ins[axis], refs[axis] = (-start, -start), j
+            tables.append(row(outs, ins, refs))
+        return product(out.shape, data.shape, part([0, 1], range(data.ndim), concat(tables)))
+
+    return variables
 
 
-def _variables(
-    out_shape: Shape, in_shape: Shape, axis: int | None, start: int, count: int
-) -> Lineage:
-    """Output (i, j) from variables i and j, which start at ``start``."""
-    if not out_shape or 0 in in_shape:
-        return all_to_all(out_shape, in_shape)
-    n = out_shape[0]
-    tables = []
-    for j in (0, 1):
-        outs = [(0, n - 1), (0, n - 1)]
-        outs[j] = (start, start + count - 1)
-        ins = [(0, size - 1) for size in in_shape]
-        refs = [-1] * len(in_shape)
-        if axis is not None:
-            ins[axis], refs[axis] = (-start, -start), j
-        tables.append(row(outs, ins, refs))
-    return product(out_shape, in_shape, part([0, 1], range(len(in_shape)), concat(tables)))
+_NOTE = "each cell from all observations of its two variables"
+_FIRST, _LAST = _variables(last=False), _variables(last=True)
+by_argument("numpy.corrcoef", x=_FIRST, y=_LAST, note=_NOTE)
+by_argument("numpy.cov", m=_FIRST, y=_LAST, fweights=every_cell, aweights=every_cell, note=_NOTE)
 
 
 # --- polynomials ---------------------------------------------------------------------------------
 
-
-@rule("numpy.polyval", note="each cell from its place and all coefficients")
-def polyval(call: Call) -> Lineages | None:
-    """Horner's scheme reads every coefficient."""
-    p, x = call.argument("p"), call.argument("x")
-    (out,) = call.outputs
-    return arrange(
-        call,
-        [(p, all_to_all(out.shape, np.shape(p))), (x, elementwise(out.shape, np.shape(x)))],
-    )
+by_argument(
+    "numpy.polyval", p=every_cell, x=cellwise,
+    note="each cell from its place and all coefficients",
+)  # fmt: skip
+by_argument(
+    "numpy.polydiv", u=any_cell, v=any_cell, kind="superset",
+    note="each coefficient from all of both",
+)  # fmt: skip
 
 
-@rule("numpy.polyfit", note="each coefficient from all points and weights")
-def polyfit(call: Call) -> Lineages | None:
+def _fitted(call: Call, data: Array, out: Array) -> Lineage | None:
     """Columns of y are fitted apart; rank and singular values are from x and the weights."""
-    x, y, w = (call.argument(name) for name in ("x", "y", "w"))
-    full = bool(call.argument("full", False))
-    outputs = []
-    for k, out in enumerate(call.outputs):
-        columns = {1: out.ndim - 1} if np.ndim(y) == 2 and out.ndim else {}
-        reads_y = not full or k < 2
-        pairs: Pairs = [(v, all_to_all(out.shape, np.shape(v))) for v in (x, w) if v is not None]
-        pairs.append((y, matched(out.shape, np.shape(y), columns) if reads_y else None))
-        outputs.append(pairs)
-    return arrange(call, *outputs)
+    if call.argument("full", False) and output_place(call, out) > 1:
+        return None
+    return matched(out.shape, data.shape, {1: out.ndim - 1} if data.ndim == 2 and out.ndim else {})
 
 
-@rule("numpy.polyadd", "numpy.polysub", note="each coefficient from those of the same power")
-def polyadd(call: Call) -> Lineages | None:
+by_argument(
+    "numpy.polyfit", x=every_cell, w=every_cell, y=_fitted,
+    note="each coefficient from all points and weights",
+)  # fmt: skip
+
+
+@argument_rule(
+    "numpy.polyadd", "numpy.polysub", data="a1 a2",
+    note="each coefficient from those of the same power",
+)  # fmt: skip
+def polyadd(_: Call, data: Array, out: Array) -> Lineage:
     """Aligned at the lowest power, which is last."""
-    (out,) = call.outputs
-    pairs: Pairs = []
-    for value in (call.argument("a1"), call.argument("a2")):
-        shape = np.shape(value)
-        if len(shape) > 1:
-            return None
-        start = out.size - int(np.size(value))
-        table = shifted(int(np.size(value)), -start, start)
-        here = part([0], range(len(shape)), table, in_flat=len(shape) != 1)
-        pairs.append((value, product(out.shape, shape, here)))
-    return arrange(call, pairs)
+    if out.ndim != 1:
+        raise OtherCallError
+    start = out.size - data.size
+    table = shifted(data.size, -start, start)
+    here = part([0], range(data.ndim), table, in_flat=data.ndim != 1)
+    return product(out.shape, data.shape, here)
 
 
-@rule("numpy.polymul", kind="value", note="each coefficient from a window of both")
-def polymul(call: Call) -> Lineages | None:
+def _window_beside(other: str) -> Pattern:
     """A convolution of what is left when leading zeros are gone."""
-    a, b = call.argument("a1"), call.argument("a2")
-    if np.ndim(a) != 1 or np.ndim(b) != 1 or not np.any(a) or not np.any(b):
-        return None
-    (out,) = call.outputs
-    skips = [int(np.flatnonzero(v)[0]) for v in (a, b)]
-    sizes = [np.size(v) - skip for v, skip in zip((a, b), skips, strict=True)]
-    pairs: Pairs = []
-    for value, skip, size, other in zip((a, b), skips, sizes, sizes[::-1], strict=True):
-        table = window(out.size, size, 1 - other, 0).moved(1, skip)
-        pairs.append((value, product(out.shape, np.shape(value), part([0], [0], table))))
-    return arrange(call, pairs)
+
+    def windows(call: Call, data: Array, out: Array) -> Lineage:
+        both = data, np.asarray(call.argument(other))
+        if any(v.ndim != 1 or not v.any() for v in both):
+            raise OtherCallError
+        (skip, size), (_, width) = ((k := int(np.flatnonzero(v)[0]), v.size - k) for v in both)
+        table = window(out.size, size, 1 - width, 0).moved(1, skip)
+        return product(out.shape, data.shape, part([0], [0], table))
+
+    return windows
 
 
-@rule("numpy.polyder", "numpy.polyint", note="each coefficient from the one it comes from")
-def polyder(call: Call) -> Lineages | None:
+by_argument(
+    "numpy.polymul", a1=_window_beside("a2"), a2=_window_beside("a1"), kind="value",
+    note="each coefficient from a window of both",
+)  # fmt: skip
+
+
+@argument_rule(
+    "numpy.polyder", "numpy.polyint", data="p", note="each coefficient from the one it comes from"
+)
+def polyder(_: Call, data: Array, out: Array) -> Lineage:
     """The same place, counted from the highest power."""
-    p = call.argument("p")
-    (out,) = call.outputs
-    if np.ndim(p) != 1:
-        return None
-    table = shifted(min(out.size, np.size(p)))
-    return arrange(call, [(p, product(out.shape, np.shape(p), part([0], [0], table)))])
+    if data.ndim != 1:
+        raise OtherCallError
+    return product(out.shape, data.shape, part([0], [0], shifted(min(out.size, data.size))))
 
 
-@rule("numpy.poly", note="each coefficient but the first from all roots")
-def poly(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.poly", data="seq_of_zeros", note="each coefficient but the first from all roots"
+)  # fmt: skip
+def poly(_: Call, data: Array, out: Array) -> Lineage | None:
     """The leading coefficient is 1; for a matrix the roots are its eigenvalues."""
-    roots = call.argument("seq_of_zeros")
-    (out,) = call.outputs
     if out.size < 2:
-        return arrange(call, [(roots, None)])
+        return None
     rest = part([0], [], row([(1, out.size - 1)], [], []))
-    whole = [(0, n - 1) for n in np.shape(roots)]
+    whole = [(0, n - 1) for n in data.shape]
     inputs = part([], range(len(whole)), row([], whole, [-1] * len(whole)))
-    return arrange(call, [(roots, product(out.shape, np.shape(roots), rest, inputs))])
+    return product(out.shape, data.shape, rest, inputs)
 
 
-@rule("numpy.roots", kind="value", note="each root from all coefficients between zeros")
-def roots(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.roots", data="p", kind="value", note="each root from all coefficients between zeros"
+)
+def roots(_: Call, data: Array, out: Array) -> Lineage | None:
     """Zeros at the end are roots at 0, which read nothing."""
-    p = call.argument("p")
-    (out,) = call.outputs
-    found = np.flatnonzero(p)
-    if not out.size or not len(found):
-        return arrange(call, [(p, None)])
+    found = np.flatnonzero(data)
+    if len(found) < 2:
+        return None
     first, last = int(found[0]), int(found[-1])
-    if last == first:
-        return arrange(call, [(p, None)])
     table = row([(0, last - first - 1)], [(first, last)], [-1])
-    return arrange(call, [(p, product(out.shape, np.shape(p), part([0], [0], table)))])
+    return product(out.shape, data.shape, part([0], [0], table))
 
 
-@rule("numpy.vander", note="each cell from its row's cell; not the powers 0")
-def vander(call: Call) -> Lineages | None:
+@argument_rule("numpy.vander", data="x", note="each cell from its row's cell; not the powers 0")
+def vander(call: Call, data: Array, out: Array) -> Lineage | None:
     """The column of ones is from nothing."""
-    x = call.argument("x")
-    (out,) = call.outputs
     n, powers = out.shape
-    if powers < 2 or not n:
-        return arrange(call, [(x, None)])
+    if powers < 2:
+        return None
     columns = (1, powers - 1) if call.argument("increasing", False) else (0, powers - 2)
     table = row([(0, n - 1), columns], [(0, 0)], [0])
-    return arrange(call, [(x, product(out.shape, np.shape(x), part([0, 1], [0], table)))])
-
-
-@rule("numpy.polydiv", kind="superset", note="each coefficient from all of both")
-def polydiv(call: Call) -> Lineages | None:
-    """Long division."""
-    values = (call.argument("u"), call.argument("v"))
-    return arrange(
-        call,
-        *(
-            [(v, all_to_all(out.shape, np.shape(v), exact=False)) for v in values]
-            for out in call.outputs
-        ),
-    )
+    return product(out.shape, data.shape, part([0, 1], [0], table))

@@ -5,21 +5,22 @@ Rules for ``np.pad``: every mode acts on each axis by itself, so the lineage is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from dslog.algebra.axis import blocks, repeated, rows, shifted, spread, strided, window
-from dslog.algebra.product import follow, free, identity, matched, part, product, read, row
+from dslog.algebra.product import flat, identity, matched, part, product, read, row
+from dslog.capture.numpy.argument_rule import OtherCallError, Pattern, argument_rule, by_argument
 from dslog.capture.numpy.call import Call, Lineages, arrange
 from dslog.capture.numpy.registry import rule
 from dslog.capture.numpy.rules.reduce import reduced
 from dslog.capture.numpy.rules.shape import on_axis, on_line
 from dslog.lineage.lineage import Lineage
 from dslog.lineage.table import Table
-from dslog.types import Shape
+from dslog.types import Array, Shape
 
 
 @rule("numpy.diff", note="each cell from n + 1 neighbours on the axis")
@@ -57,8 +58,7 @@ def _scalar(out_shape: Shape, axis: int, table: Table) -> Lineage:
     """A single cell broadcast along all axes but one."""
     low, high, _, _ = table.bounds
     outs = row([(int(low.min()), int(high.max()))], [], [])
-    others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
-    return product(out_shape, (), part([axis], [], outs), *others)
+    return matched(out_shape, (), {}, part([axis], [], outs))
 
 
 @rule("numpy.ediff1d", note="each cell from two neighbours in linear order")
@@ -100,34 +100,27 @@ def trapezoid(call: Call) -> Lineages | None:
 # --- convolution ---------------------------------------------------------------------------------
 
 
-@rule("numpy.convolve", "numpy.correlate", note="each cell from a window of both")
-def convolve(call: Call) -> Lineages | None:
+def _convolved(*, last: bool) -> Pattern:
     """Output i of all sums over a[k] v[i' - k], with i' = i + where the mode starts."""
-    a, v = call.argument("a"), call.argument("v")
-    default = "full" if call.func == np.convolve else "valid"
-    n, m = int(np.size(a)), int(np.size(v))
-    (output,) = call.outputs
-    mode = {0: "valid", 1: "same", 2: "full"}.get(call.argument("mode", default))
-    mode = mode or str(call.argument("mode", default))
-    skip = _skipped(n, m, mode, mirrored=call.func == np.correlate)
-    size = output.size
-    return arrange(
-        call,
-        [
-            (a, _windowed(output.shape, np.shape(a), window(size, n, skip - m + 1, skip))),
-            (
-                v,
-                _windowed(output.shape, np.shape(v), window(size, m, skip - n + 1, skip))
-                if call.func == np.convolve
-                else _windowed(output.shape, np.shape(v), _backwards(size, n, m, skip)),
-            ),
-        ],
-    )
+
+    def windows(call: Call, data: Array, out: Array) -> Lineage:
+        n, m = (int(np.size(call.argument(name))) for name in ("a", "v"))
+        plain = call.func == np.convolve
+        mode = call.argument("mode", "full" if plain else "valid")
+        mode = {0: "valid", 1: "same", 2: "full"}.get(mode) or str(mode)
+        skip = _skipped(n, m, mode, mirrored=not plain)
+        table = window(out.size, data.size, skip - (n if last else m) + 1, skip)
+        if last and not plain:  # k falls as i' grows: the window of the mirrored filter, mirrored
+            table = _mirrored(table, m)
+        return product(out.shape, data.shape, flat([0], range(data.ndim), table))
+
+    return windows
 
 
-def _windowed(out_shape: Shape, in_shape: Shape, table: Table) -> Lineage:
-    here = part([0], range(len(in_shape)), table, in_flat=len(in_shape) != 1)
-    return product(out_shape, in_shape, here)
+by_argument(
+    "numpy.convolve", "numpy.correlate", a=_convolved(last=False), v=_convolved(last=True),
+    note="each cell from a window of both",
+)  # fmt: skip
 
 
 def _skipped(n: int, m: int, mode: str, *, mirrored: bool) -> int:
@@ -139,13 +132,6 @@ def _skipped(n: int, m: int, mode: str, *, mirrored: bool) -> int:
         return short - 1
     # numpy puts the shorter one on the left by half of its size; correlate turns it around
     return short // 2 if mirrored and n < m else short - short // 2 - 1
-
-
-def _backwards(size: int, n: int, m: int, skip: int) -> Table:
-    """Correlation: output i reads those v[k] with ``a[k + i' - (m - 1)]``: k falls as i' grows."""
-    # k in [m - 1 - i', m - 1 - i' + n - 1]: the window of the mirrored filter, mirrored
-    plain = window(size, m, skip - n + 1, skip)
-    return _mirrored(plain, m)
 
 
 def _mirrored(table: Table, size: int) -> Table:
@@ -218,49 +204,36 @@ def _spacing(out_shape: Shape, axis: int, spacing: Any, order: int, even: bool) 
     shape = np.shape(spacing)
     if not shape:
         return matched(out_shape, (), {})
-    others = [free(j, n) for j, n in enumerate(out_shape) if j != axis]
-    n = shape[0]
     if even:
-        everywhere = part([axis], [], row([(0, n - 1)], [], []))
-        return product(out_shape, shape, everywhere, read(0, 0, 1), *others)
-    table = _differences(n, order, even=False)
-    return product(out_shape, shape, part([axis], [0], table), *others)
+        return matched(out_shape, shape, {}, read(0, 0, 1))
+    table = _differences(shape[0], order, even=False)
+    return matched(out_shape, shape, {}, part([axis], [0], table))
 
 
 # --- bits ----------------------------------------------------------------------------------------
 
 
-@rule("numpy.packbits", note="each byte from eight cells")
-def packbits(call: Call) -> Lineages | None:
+@argument_rule("numpy.packbits", data="a", note="each byte from eight cells")
+def packbits(call: Call, data: Array, out: Array) -> Lineage:
     """Eight cells on the axis, or in linear order."""
-    values, axis = call.argument("a"), call.argument("axis")
-    (output,) = call.outputs
-    shape = np.shape(values)
-    if not output.size:
-        return arrange(call, [(values, None)])
+    axis = call.argument("axis")
     if axis is None:
-        table = blocks(output.size, 8, prod(shape))
-        return arrange(call, [(values, on_line(output.shape, shape, table))])
-    axis %= len(shape)
-    table = blocks(output.shape[axis], 8, shape[axis])
-    return arrange(call, [(values, on_axis(output.shape, shape, axis, table))])
+        return on_line(out.shape, data.shape, blocks(out.size, 8, data.size))
+    axis %= data.ndim
+    return on_axis(out.shape, data.shape, axis, blocks(out.shape[axis], 8, data.shape[axis]))
 
 
-@rule("numpy.unpackbits", note="each bit from its byte")
-def unpackbits(call: Call) -> Lineages | None:
+@argument_rule("numpy.unpackbits", data="a", note="each bit from its byte")
+def unpackbits(call: Call, data: Array, out: Array) -> Lineage:
     """Byte ``b // 8``, as many bits as asked for."""
-    values, axis = call.argument("a"), call.argument("axis")
-    (output,) = call.outputs
-    shape = np.shape(values)
-    if not output.size or not prod(shape):
-        return arrange(call, [(values, None)])
-    bits = output.size if axis is None else output.shape[axis]
-    have = prod(shape) if axis is None else shape[axis]
+    axis = call.argument("axis")
+    bits = out.size if axis is None else out.shape[axis]
+    have = data.size if axis is None else data.shape[axis]
     whole, some = min(have, bits // 8), bits % 8 if bits < 8 * have else 0
     table = rows(repeated(whole, 8), spread(8 * whole, 8 * whole + some - 1, whole, whole))
     if axis is None:
-        return arrange(call, [(values, on_line(output.shape, shape, table))])
-    return arrange(call, [(values, on_axis(output.shape, shape, axis % len(shape), table))])
+        return on_line(out.shape, data.shape, table)
+    return on_axis(out.shape, data.shape, axis % data.ndim, table)
 
 
 # --- vector products, covariance, polynomials ----------------------------------------------------
@@ -295,27 +268,15 @@ def _components(size: int, other: int) -> Table:
 def _vectors(
     out_shape: Shape, in_shape: Shape, at: int, out_axis: int, table: Table | None
 ) -> Lineage:
+    """The axis of the vectors by a table, or read whole; the others are broadcast."""
     rest = [i for i in range(len(in_shape)) if i != at]
     kept = list(range(len(out_shape)))
-    parts = [read(at, 0, in_shape[at] - 1)] if table is None else []
+    parts = []
     if table is not None:
-        vector = kept.pop(out_axis % len(out_shape))
-        parts = [part([vector], [at], table)]
-    return _broadcast(out_shape, in_shape, kept, rest, parts)
-
-
-def _broadcast(
-    out_shape: Shape, in_shape: Shape, kept: Sequence[int], rest: Sequence[int], parts: list[Any]
-) -> Lineage:
-    """Input axes ``rest`` broadcast to the last of the output axes ``kept``."""
-    lead = len(kept) - len(rest)
-    parts = parts + [free(j, out_shape[j]) for j in kept[:lead]]
-    for j, i in zip(kept[lead:], rest, strict=True):
-        if in_shape[i] == out_shape[j]:
-            parts.append(follow(j, i, out_shape[j]))
-        else:
-            parts += [free(j, out_shape[j]), read(i, 0, 0)]
-    return product(out_shape, in_shape, *parts)
+        parts.append(part([kept.pop(out_axis % len(out_shape))], [at], table))
+    pairs = zip(rest, kept[len(kept) - len(rest) :], strict=True)
+    follows = {i: j for i, j in pairs if in_shape[i] == out_shape[j]}
+    return matched(out_shape, in_shape, follows, *parts)
 
 
 Pairs = list[tuple[int, int]]
@@ -323,31 +284,34 @@ _STATISTICS = ("maximum", "minimum", "mean")
 _FOLDED = ("reflect", "symmetric", "wrap")
 
 
-@rule("numpy.pad", note="per axis: the edge, the mirrored or the wrapped cell, or the cells read")
-def pad(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.pad", data="array",
+    note="per axis: the edge, the mirrored or the wrapped cell, or the cells read",
+)  # fmt: skip
+def pad(call: Call, data: Array, _: Array) -> Lineage:
     """All modes but those that depend on values, or that are functions."""
-    values, mode = call.argument("array"), call.argument("mode", "constant")
+    mode, shape = call.argument("mode", "constant"), data.shape
     if not isinstance(mode, str) or mode == "median":
-        return None
-    shape = np.shape(values)
-    widths = pairs_per_axis(call.argument("pad_width"), len(shape))
+        raise OtherCallError
+    widths = pairs_per_axis(call.argument("pad_width"), data.ndim)
     odd = call.argument("reflect_type", "even") == "odd" and mode in ("reflect", "symmetric")
     if odd and any(max(w) > max(n - 1, 1) for w, n in zip(widths, shape, strict=True)):
-        return None
-    read = stat_lengths(call, shape) if mode in _STATISTICS else [(0, 0)] * len(shape)
-    return arrange(call, [(values, padded(shape, widths, mode, read, odd=odd))])
+        raise OtherCallError
+    read = stat_lengths(call, shape) if mode in _STATISTICS else [(0, 0)] * data.ndim
+    return padded(shape, widths, mode, read, odd=odd)
 
 
-@rule("numpy.pad", kind="superset", note="median: all cells that the median is taken of")
-def pad_median(call: Call) -> Lineages | None:
+@argument_rule(
+    "numpy.pad", data="array", kind="superset",
+    note="median: all cells that the median is taken of",
+)  # fmt: skip
+def pad_median(call: Call, data: Array, _: Array) -> Lineage:
     """What the tracer leaves: read as if every cell counted."""
-    values, mode = call.argument("array"), call.argument("mode", "constant")
-    if mode != "median":
-        return None
-    shape = np.shape(values)
-    widths = pairs_per_axis(call.argument("pad_width"), len(shape))
-    lineage = padded(shape, widths, "mean", stat_lengths(call, shape), odd=False)
-    return arrange(call, [(values, lineage.with_exact(False))])
+    if call.argument("mode", "constant") != "median":
+        raise OtherCallError
+    widths = pairs_per_axis(call.argument("pad_width"), data.ndim)
+    lineage = padded(data.shape, widths, "mean", stat_lengths(call, data.shape), odd=False)
+    return lineage.with_exact(False)
 
 
 def padded(shape: Shape, widths: Pairs, mode: str, read: Pairs, *, odd: bool) -> Lineage:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 from dslog.capture.numpy import rules
-from dslog.capture.numpy.registry import KINDS, REGISTRY, Entry
+from dslog.capture.numpy.registry import KINDS, REGISTRY, Entry, public_functions
 
-__all__ = ["NAMESPACES", "UNCAPTURED", "WRITES", "Row", "public_functions", "rules", "table"]
-
-NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks")
+__all__ = ["UNCAPTURED", "WRITES", "Row", "public_functions", "rules", "table"]
 
 WRITES = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 """Functions that write into an argument; they are treated like ``x[...] = y``."""
@@ -58,24 +54,6 @@ class Row:
     name: str
     kinds: tuple[str, ...]
     note: str
-
-
-def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Give the dotted name and the object of every public function of the namespaces."""
-    for namespace in NAMESPACES:
-        module = _module(namespace)
-        listed = getattr(module, "__all__", None) or [n for n in dir(module) if n[0] != "_"]
-        for name in sorted(listed):
-            value = getattr(module, name)
-            if callable(value) and not isinstance(value, type):
-                yield f"{namespace}.{name}", value
-
-
-def _module(namespace: str) -> ModuleType:
-    module: Any = np
-    for name in namespace.split(".")[1:]:
-        module = getattr(module, name)
-    return module  # type: ignore[no-any-return]
 
 
 def table() -> list[Row]:

@@ -8,15 +8,13 @@ that somebody still holds, or has named.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import quote
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from dslog.capture.recorder import Node
@@ -32,11 +30,19 @@ from dslog.capture.spark.catalyst import (
 )
 from dslog.capture.spark.manifest import FilePart, parts_of, whole_array
 from dslog.capture.spark.plan_reader import analysed, of_plan
-from dslog.capture.spark.plan_rows import Made, Source
+from dslog.capture.spark.plan_rows import Made, PlanRows, Source
 from dslog.capture.spark.plan_rule import PlanRule
 from dslog.capture.spark.plan_table import PlanTables
 from dslog.capture.spark.row_id import RowSet, fresh_column
-from dslog.capture.spark.source import FileSlice, Kept, file_rows, keep_files
+from dslog.capture.spark.source import (
+    FileSlice,
+    JobError,
+    Kept,
+    file_rows,
+    jobs,
+    keep_files,
+    was_cancelled,
+)
 from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
 from dslog.capture.table_product import Pairs, RowMap, same_columns
 from dslog.errors import CaptureError
@@ -170,7 +176,7 @@ class Frame:
             self._save()
 
     def rows(self) -> DataFrame:
-        """Return the rows that were recorded, in order; those of Spark if that fails."""
+        """Return the rows that were recorded, in order; Spark's, if there is no store any more."""
         with self.tracker.lock:
             if self.kept is None or not self.tracker.recorder.closed:
                 try:
@@ -178,8 +184,6 @@ class Frame:
                 except CaptureError:
                     self.tracker.told(self)
                     raise
-                except Exception:  # noqa: BLE001 (what Spark refuses, it refuses without us too)
-                    return self.plain
             return self.plain if self.kept is None else self.compute().rows()
 
     def handed_out(self) -> DataFrame:
@@ -210,18 +214,28 @@ def _same_names(out: Sequence[str], in_: Sequence[str]) -> Pairs:
 
 def follow_plan(frame: Frame) -> Kept:
     """Compute a frame and its lineage, and fill in its table."""
-    table, known = frame.table, frame.known
-    catalyst = Catalyst(frame.plain)
-    tables = PlanTables(frame.tracker, table.node.base, catalyst)
-    rule = PlanRule(catalyst, known, tables.make)
+    catalyst, origin = Catalyst(frame.plain), frame.table.origin
     plan = analysed(frame.plain)
     try:
-        found = rule.follow(joined := catalyst.with_joins(plan))
-    except (AnalysisException, Py4JError) as error:  # a plan of a kind that nobody has thought of
-        joined = plan = analysed(frame.plain)
-        found = rule.superset(plan)
-        args = {**table.origin.args, "superset": reason(error)}
-        table.origin = Origin(table.origin.op, args, table.origin.inputs)
+        try:
+            joined = catalyst.with_joins(plan)
+            return _followed(frame, catalyst, joined, PlanRule.follow)
+        except (CaptureError, JobError):
+            raise
+        except Exception as error:  # noqa: BLE001 (a plan of a kind that nobody has thought of)
+            frame.table.origin = replace(origin, args={**origin.args, "superset": reason(error)})
+            return _followed(frame, catalyst, plan, PlanRule.superset)
+    except JobError as error:
+        raise error.reason from None
+
+
+def _followed(
+    frame: Frame, catalyst: Catalyst, plan: Any, how: Callable[[PlanRule, Any], PlanRows]
+) -> Kept:
+    table = frame.table
+    tables = PlanTables(frame.tracker, table.node.base, catalyst)
+    rule = PlanRule(catalyst, frame.known, tables.make)
+    found = how(rule, plan)
     columns = catalyst.columns(found.plan)
     outputs: list[Any] = []
     reads = dict(found.reads)
@@ -235,12 +249,12 @@ def follow_plan(frame: Frame) -> Kept:
         outputs.append(one)
     rows = found.with_reads(reads)
     computed = catalyst.project([*outputs, *found.hidden], found.plan)
-    if same_rows(rule, joined) and len(found.ids) == 1:
+    if same_rows(rule, plan) and len(found.ids) == 1:
         ((source, _),) = found.ids.values()
         tables.share(table, source.table, outputs, rows)
         frame_of = catalyst.frame_of(computed)
         return Kept(frame_of, source.kept.one, source.kept.files, placed=source.kept.placed)
-    everything = frame.tracker.keep(catalyst.frame_of(computed))
+    everything = frame.known.keep(catalyst.frame_of(computed))
     tables.fill(table, Made(table.origin.op, everything, outputs, rows))
     columns = catalyst.columns(everything.plan)
     ids = next(a for a in columns.values() if str(a.name()) == everything.one.column)
@@ -366,9 +380,9 @@ class KnownFrames:
             kept = frame.compute()
         except CaptureError:
             raise
-        except Exception:
-            if frame.source:
-                raise
+        except Exception as error:
+            if frame.source or was_cancelled(error):
+                raise JobError(error) from error
             return None  # this plan may do without what fails
         return Source(frame.table, kept)
 
@@ -402,4 +416,5 @@ class KnownFrames:
 
     def keep(self, frame: DataFrame) -> Kept:
         """Compute rows and keep them."""
-        return self.tracker.keep(frame)
+        with jobs():
+            return self.tracker.keep(frame)

@@ -31,8 +31,8 @@ def execution(frame: DataFrame) -> Any:
 
 
 def analysed(frame: DataFrame) -> Any:
-    """Return Spark's analysed plan of a frame."""
-    return execution(frame).analyzed()
+    """Return Spark's analysed plan of a frame; of a command, which has run already, its result."""
+    return execution(frame).commandExecuted()
 
 
 def scala_object(package: Any, name: str) -> Any:

@@ -18,8 +18,8 @@ class Source:
     kept: Kept
 
 
-Cell = tuple["int | Source", int]
-"""A column, in the row that a hidden column names, or, of a source, in all of its rows."""
+Cell = tuple[int | TableNode, int]
+"""A column, in the row that a hidden column names, or, of a table, in all of its rows."""
 
 Cells = frozenset[Cell]
 NONE: Cells = frozenset()
@@ -56,8 +56,28 @@ class PlanRows:
     def everywhere(self, cells: Cells) -> Cells:
         """Return the columns of cells, in all rows of their tables."""
         return frozenset(
-            (self.ids[of][0] if isinstance(of, int) else of, column) for of, column in cells
+            (self.ids[of][0].table if isinstance(of, int) else of, column) for of, column in cells
         )
+
+    def or_absent(self, cells: Cells) -> Cells:
+        """Return cells everywhere, and all that decides which rows their tables have.
+
+        A row that is not there has no id: what kept it out is below the tables it is missing in.
+        """
+        of_rows = {source.table for source, _ in self.ids.values()}
+        waiting: list[tuple[TableNode, int | None]] = [(table, None) for table in of_rows]
+        waiting += [(of, c) for of, c in self.everywhere(cells) if not isinstance(of, int)]
+        found = set(waiting)
+        while waiting:
+            table, column = waiting.pop()
+            more: set[tuple[TableNode, int | None]] = set()
+            for one in table.origin.inputs:
+                more.add((one.table, None))
+                for _, pairs in one.parts:
+                    more |= {(one.table, d) for c, d in pairs if one.decides or c == column}
+            waiting += more - found
+            found |= more
+        return frozenset((table, c) for table, c in found if c is not None)
 
     def with_reads(self, reads: Mapping[int, Cells]) -> PlanRows:
         """Say anew what columns read."""

@@ -8,7 +8,7 @@ rule is a table each of whose cells may come from all rows below.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
@@ -98,7 +98,7 @@ class PlanRule:
             return self._numbered(self.catalyst.analysed(frame), source)
         if len(outside) > width:  # what files say of themselves was not kept
             found = PlanRows(node)
-            cells = frozenset((source, c) for c in range(width))
+            cells = frozenset((source.table, c) for c in range(width))
             reads = dict.fromkeys(output_ids(node), cells)
             return replace(found, reads=reads, decides=cells, steady=False, exact=False)
         *visible, ids = items(source.kept.plan.output())
@@ -127,28 +127,28 @@ class PlanRule:
             return child
         plan = node.withNewChildren(self.catalyst.seq([child.plan]))
         if kind_of(node) in _CHOOSING:  # rows that are left out might have been in
-            decides = child.decides | child.everywhere(child.decides)
+            decides = child.decides | child.or_absent(child.decides)
             return replace(child, plan=plan, decides=decides, steady=False)
         return replace(child, plan=plan)
 
     def _sort(self, node: Any) -> PlanRows:
-        child = self._with_subqueries(self.follow(node.child()), items(node.order()))
+        node, child = self._below(node)
         read = self._read(child, items(node.order()))
         plan = node.withNewChildren(self.catalyst.seq([child.plan]))
         return replace(child, plan=plan, decides=child.decides | read)
 
     def _filter(self, node: Any) -> PlanRows:
-        child = self._with_subqueries(self.follow(node.child()), [node.condition()])
+        node, child = self._below(node)
         read = self._read(child, [node.condition()])
         plan = node.withNewChildren(self.catalyst.seq([child.plan]))
-        steady = child.steady and bool(node.condition().deterministic())
+        steady = child.steady and self.catalyst.is_steady(node.condition())
         return replace(child, plan=plan, decides=child.decides | read, steady=steady)
 
     def _project(self, node: Any) -> PlanRows:
-        named = list(items(node.projectList()))
         if kind_of(node.child()) == "Aggregate" and pivots_of(node.child()):
             return self._pivot(node, node.child())
-        child = self._with_subqueries(self.follow(node.child()), named)
+        node, child = self._below(node)
+        named = list(items(node.projectList()))
         reads = {expr_id(one): self._read(child, [one]) for one in named}
         tag = self.catalyst.hidden_output
         if child.equal and node.getTagValue(tag).isDefined():
@@ -158,28 +158,35 @@ class PlanRule:
                     if {left, right} & set(references(one)):
                         reads[expr_id(one)] |= both
         plan = self.catalyst.project([*named, *child.hidden], child.plan)
-        steady = child.steady and all(bool(one.deterministic()) for one in named)
+        steady = child.steady and all(map(self.catalyst.is_steady, named))
         structs = child.fields or "struct(" in str(node.projectList().mkString())
         found = ((expr_id(one), self._fields(child, one)) for one in named if structs)
         made = {number: fields for number, fields in found if fields is not None}
         return replace(child, plan=plan, reads=reads, steady=steady, equal=(), fields=made)
 
     def _generate(self, node: Any) -> PlanRows:
-        child = self.follow(node.child())
-        read = self._read(child, [node.generator()])
+        node, child = self._below(node)
+        read = decides = self._read(child, [node.generator()])
+        steady = child.steady and self.catalyst.is_steady(node.generator())
+        if not {kind_of(one) for one in walk(node.generator())}.isdisjoint(_OF_MANY_ROWS):
+            read, decides, steady = child.everywhere(read), child.or_absent(read), False
         plan = node.withNewChildren(self.catalyst.seq([child.plan]))
         made = {expr_id(one): read for one in items(node.generatorOutput())}
         return replace(
-            child, plan=plan, reads={**child.reads, **made}, decides=child.decides | read
+            child,
+            plan=plan,
+            reads={**child.reads, **made},
+            decides=child.decides | decides,
+            steady=steady,
         )
 
     # several inputs
 
     def _join(self, node: Any) -> PlanRows:
+        left, right = self.follow(node.left()), self.follow(node.right())
+        node, left = self._with_subqueries(node, left)
         condition = node.condition()
         conditions = [condition.get()] if condition.isDefined() else []
-        left, right = self.follow(node.left()), self.follow(node.right())
-        left = self._with_subqueries(left, conditions)
         plan = node.withNewChildren(self.catalyst.seq([left.plan, right.plan]))
         kind = str(node.joinType().toString())
         both = replace(
@@ -187,14 +194,14 @@ class PlanRule:
             plan=plan,
             ids={**left.ids, **right.ids},
             reads={**left.reads, **right.reads},
-            steady=left.steady and right.steady,
+            steady=left.steady and right.steady and all(map(self.catalyst.is_steady, conditions)),
             exact=left.exact and right.exact,
             equal=tuple(pair for c in conditions for pair in equal_columns(c)),
             fields={**left.fields, **right.fields},
         )
         read = self._read(both, conditions)
         of_left = frozenset(cell for cell in read if cell not in right.read(right.reads))
-        of_right = right.everywhere(right.decides | (read - of_left))
+        of_right = right.or_absent(right.decides | (read - of_left))
         if kind in ("LeftSemi", "LeftAnti") or kind.startswith("ExistenceJoin"):
             reads, decides = left.reads, left.decides | of_left | of_right
             if kind.startswith("ExistenceJoin"):
@@ -205,7 +212,7 @@ class PlanRule:
         if kind in ("LeftOuter", "LeftSingle", "FullOuter"):
             decides |= of_right
         if kind in ("RightOuter", "FullOuter"):
-            decides |= left.everywhere(left.decides | of_left)
+            decides |= left.or_absent(left.decides | of_left)
         return replace(both, decides=decides)
 
     def _union(self, node: Any) -> PlanRows:
@@ -223,35 +230,30 @@ class PlanRule:
         plan = node.withNewChildren(self.catalyst.seq(sides))
         outputs = list(items(plan.output()))
         width = len(outputs) - len(names)
-        renamed: dict[int | Source, int] = {
-            old: expr_id(new) for old, new in zip(names, outputs[width:], strict=True)
-        }
+        renamed = dict(zip(names, outputs[width:], strict=True))
         ids = {
-            renamed[old]: (child.ids[old][0], new)
+            expr_id(new): (child.ids[old][0], new)
             for old, new in zip(names, outputs[width:], strict=True)
             for child in children
             if old in child.ids
         }
 
-        def moved(cells: Cells) -> Cells:
-            return frozenset((renamed.get(of, of), column) for of, column in cells)
-
         reads: dict[int, Cells] = {expr_id(one): NONE for one in outputs[:width]}
         for child, old in zip(children, items(node.children()), strict=True):
             for new, number in zip(outputs[:width], output_ids(old), strict=True):
-                reads[expr_id(new)] |= moved(child.reads.get(number, NONE))
+                reads[expr_id(new)] |= _moved(child.reads.get(number, NONE), renamed)
         return PlanRows(
             plan,
             ids,
             reads,
-            moved(frozenset().union(*(child.decides for child in children))),
+            _moved(NONE.union(*(child.decides for child in children)), renamed),
             all(child.steady for child in children),
             all(child.exact for child in children),
         )
 
     def _expand(self, node: Any) -> PlanRows:
         """Grouping sets: every set of rows has ids of its own, for its columns read their own."""
-        child = self.follow(node.child())
+        node, child = self._below(node)
         projections = [list(items(one)) for one in items(node.projections())]
         if not child.ids:
             return self._over(node, child)
@@ -274,52 +276,44 @@ class PlanRule:
             self.catalyst.seq([*items(node.output()), *made]),
             child.plan,
         )
-        new_ids = {
-            (place, number): made[place * len(hidden) + at]
+        new_ids = [
+            {number: made[place * len(hidden) + at] for at, number in enumerate(hidden)}
             for place in range(len(projections))
-            for at, number in enumerate(hidden)
-        }
-
-        def moved(cells: Cells, place: int) -> Cells:
-            return frozenset(
-                (expr_id(new_ids[place, of]) if isinstance(of, int) else of, column)
-                for of, column in cells
-            )
-
+        ]
         reads: dict[int, Cells] = {}
         for column, output in enumerate(items(node.output())):
             reads[expr_id(output)] = frozenset().union(
                 *(
-                    moved(self._read(child, [expressions[column]]), place)
-                    for place, expressions in enumerate(projections)
+                    _moved(self._read(child, [expressions[column]]), new)
+                    for new, expressions in zip(new_ids, projections, strict=True)
                 )
             )
-        decides = frozenset().union(
-            *(moved(child.decides, place) for place in range(len(projections)))
-        )
+        decides = NONE.union(*(_moved(child.decides, new) for new in new_ids))
         below = output_ids(node.child())
         keys = [c for c, o in enumerate(items(node.output())) if expr_id(o) not in below]
         counted = frozenset().union(
             *(
-                moved(self._read(child, [one[c] for c in keys]) or child.read(below), place)
-                for place, one in enumerate(projections)
+                _moved(self._read(child, [one[c] for c in keys]) or child.read(below), new)
+                for new, one in zip(new_ids, projections, strict=True)
             )
         )
         ids = {
-            expr_id(attribute): (child.ids[number][0], attribute)
-            for (_, number), attribute in new_ids.items()
+            expr_id(one): (child.ids[number][0], one)
+            for new in new_ids
+            for number, one in new.items()
         }
         return PlanRows(plan, ids, reads, decides, child.steady, child.exact, counted=counted)
 
     # rows become one
 
     def _aggregate(self, node: Any) -> PlanRows:
-        keys = list(items(node.groupingExpressions()))
-        made = list(items(node.aggregateExpressions()))
-        child = self._with_subqueries(self.follow(node.child()), [*keys, *made])
+        visible = list(items(node.child().output()))
+        node, child = self._below(node)
         if not child.ids:
             return self._over(node, child)
-        child = self._once(child, node.child(), keys)
+        node, child = self._keyed(node, child, visible)
+        keys = list(items(node.groupingExpressions()))
+        made = list(items(node.aggregateExpressions()))
         key_read = self._read(child, keys)
         counted = (child.counted or key_read) if keys else child.read(output_ids(node.child()))
         reads = {}
@@ -336,27 +330,26 @@ class PlanRule:
 
     def _pivot(self, node: Any, groups: Any) -> PlanRows:
         """Cells of a pivot come from rows with their value, which have ids of their own for it."""
-        keys = list(items(groups.groupingExpressions()))
-        pivots = pivots_of(groups)
-        child = self.follow(groups.child())
+        visible = list(items(groups.child().output()))
+        groups, child = self._below(groups)
         if not child.ids:
             over = self._over(groups, child)
             return self._over(node, over)
-        child = self._once(child, groups.child(), keys)
+        groups, child = self._keyed(groups, child, visible)
+        keys = list(items(groups.groupingExpressions()))
+        pivots = pivots_of(groups)
         first = next(iter(pivots.values()))
         column, values = first.pivotColumn(), first.pivotColumnValues()
-        copies: list[dict[int, Any]] = []
-        for place in range(values.size()):
-            copies.append({})
-            for of, (_, attribute) in child.ids.items():
-                number = self.catalyst.where_equal(column, values, place, attribute)
-                copies[-1][of] = self.catalyst.alias(number, fresh_column())
+        copies = [
+            self._copies(child, child.ids, self.catalyst.equal_to(column, values, place))
+            for place in range(values.size())
+        ]
         names, extra = self._named(keys)
-        made = [copy[of] for copy in copies for of in child.ids]
+        made = [one for copy in copies for one in copy.values()]
         inner = self.catalyst.project([*items(child.plan.output()), *made], child.plan)
         ids = dict(child.ids)
         for copy in copies:
-            ids |= {expr_id(e): (child.ids[of][0], e.toAttribute()) for of, e in copy.items()}
+            ids |= _ids_of(child, copy)
         aggregates = [*items(groups.aggregateExpressions()), *extra]
         plan = self.catalyst.aggregate(keys, aggregates, inner, groups.hint())
         keyed = self.catalyst.columns(plan)
@@ -371,13 +364,18 @@ class PlanRule:
                     pivot = pivots[expr_id(item.child())]
                     copy = copies[int(item.ordinal().value())]
                     read = self._read(child, [pivot.valueColumn(), pivot.pivotColumn()])
-                    cells |= frozenset(
-                        (expr_id(copy[of]) if isinstance(of, int) else of, c) for of, c in read
-                    )
+                    cells |= _moved(read, copy)
             reads[expr_id(one)] = cells
         decides = child.decides | self._read(child, [*keys, column])
         side = replace(child, plan=inner, ids=ids, reads=reads, decides=decides)
         return self._grouped("pivot", plan, items(node.output()), names, [(side, extra)])
+
+    def _copies(self, rows: PlanRows, ids: Iterable[int], condition: Any) -> dict[int, Any]:
+        """Name ids once more, where a condition holds."""
+        return {
+            of: self.catalyst.alias(self.catalyst.where(condition, rows.ids[of][1]), fresh_column())
+            for of in ids
+        }
 
     def _grouped(
         self,
@@ -392,7 +390,7 @@ class PlanRule:
         """Compute rows that come from all rows of the sides that agree with them in keys."""
         groups = []
         for side, keys in sides:
-            decides = side.decides | side.everywhere(side.decides)  # any row might have been in it
+            decides = side.decides | side.or_absent(side.decides)  # any row might have been in it
             slim = self.catalyst.project([*keys, *side.hidden], side.plan)
             some = replace(side, plan=slim, decides=decides)
             groups.append(Groups(names, some, frozenset(spans)))
@@ -410,7 +408,7 @@ class PlanRule:
         names = [fresh_column("key") for _ in outputs]
         sides, plain = [], []
         for child in items(node.children()):
-            rows = self._once(self.follow(child), child, [])
+            rows = self._once(self.follow(child), items(child.output()))
             columns = self.catalyst.columns(rows.plan)
             visible = [columns[number] for number in output_ids(child)]
             plain.append(self.catalyst.project(visible, rows.plan))
@@ -423,7 +421,7 @@ class PlanRule:
             sides.append((replace(rows, reads=reads, decides=decides), keys))
         if kind == "Except":
             (left, keys), (right, _) = sides
-            against = left.decides | right.everywhere(right.decides)
+            against = left.decides | right.or_absent(right.decides)
             sides = [(replace(left, decides=against), keys)]
         plan = node.withNewChildren(self.catalyst.seq(plain))
         made = self.catalyst.columns(plan)
@@ -438,7 +436,7 @@ class PlanRule:
         child = self.follow(node.child())
         if not child.ids:
             return self._over(node, child)
-        child = self._once(child, node.child(), [])
+        child = self._once(child, items(node.child().output()))
         keys = list(items(node.keys()))
         names, extra = self._named(keys)
         plan = node.withNewChildren(self.catalyst.seq([child.plan]))
@@ -469,16 +467,38 @@ class PlanRule:
         slim = Kept(self.catalyst.frame_of(plan), kept.one, placed=kept.placed)
         return self._numbered(plan, Source(table, slim))
 
-    def _once(self, rows: PlanRows, node: Any, expressions: Sequence[Any]) -> PlanRows:
+    def _once(self, rows: PlanRows, outputs: Iterable[Any]) -> PlanRows:
         """Have rows that two jobs read computed once, unless they are the same each time."""
-        steady = rows.steady and all(bool(one.deterministic()) for one in expressions)
-        if steady or not rows.ids:
+        if rows.steady or not rows.ids:
             return rows
-        return self._table("rows", rows.plan, items(node.output()), rows)
+        return self._table("rows", rows.plan, outputs, rows)
+
+    def _keyed(self, node: Any, rows: PlanRows, visible: list[Any]) -> tuple[Any, PlanRows]:
+        """Have rows and their keys, which two jobs read, computed once."""
+        keys = [
+            key for key in items(node.groupingExpressions()) if not self.catalyst.is_steady(key)
+        ]
+        if keys:
+            _, named = self._named(keys)
+            made = {expr_id(a): self._read(rows, [k]) for k, a in zip(keys, named, strict=True)}
+            columns = self.catalyst.columns(rows.plan)
+            plan = self.catalyst.project([*columns.values(), *named], rows.plan)
+            rows = replace(rows, plan=plan, reads={**rows.reads, **made}, steady=False)
+            attributes = [one.toAttribute() for one in named]
+            visible = [*visible, *attributes]
+            same = [
+                (e, new)
+                for one in items(node.expressions())
+                for e in walk(one)
+                for key, new in zip(keys, attributes, strict=True)
+                if kind_of(e) == kind_of(key) and e.semanticEquals(key)
+            ]
+            node = self.catalyst.replaced(node, same)
+        return node, self._once(rows, visible)
 
     def _window(self, node: Any) -> PlanRows:
         """Window functions read the rows of their frames; of an order or partition, by its rows."""
-        child = self.follow(node.child())
+        node, child = self._below(node)
         parts, order = list(items(node.partitionSpec())), list(items(node.orderSpec()))
         made = list(items(node.windowExpressions()))
         if not child.ids:
@@ -487,7 +507,8 @@ class PlanRule:
         extra = [self.catalyst.counted(parts, order, self.catalyst.so_far, place)]
         names, keys = self._named(parts)
         frames: dict[str, tuple[str, str, dict[int, Cells]]] = {}
-        exact = True
+        sizes: dict[str, Any] = {}
+        exact, ids, own = child.exact, dict(child.ids), dict(child.reads)
         for one in made:
             window = one.child()
             function = window.windowFunction()
@@ -502,44 +523,84 @@ class PlanRule:
                 extra.append(self.catalyst.counted(parts, order, self.catalyst.up_to(bounds), end))
                 extra.append(self.catalyst.counted(parts, order, bounds, size))
                 frames[text] = end, size, {}
-            some = ([function], order, parts)
+                sizes[text] = extra[-1].toAttribute()
+            value = function
+            if kind in ("Lag", "Lead"):  # the default is read in the row itself, if there is none
+                value = function.input()
+                default = self._read(child, [function.default()])
+                if not skips_nulls(function):
+                    of_rows = {of for of, _ in default if isinstance(of, int)}
+                    copies = self._copies(child, of_rows, self.catalyst.is_zero(sizes[text]))
+                    keys += copies.values()
+                    ids |= _ids_of(child, copies)
+                    default = _moved(default, copies)
+                own[expr_id(one)] = default
+            some = ([value], order, parts)
             read = next((r for e in some if (r := self._read(child, e))), NONE)
             frames[text][2][expr_id(one)] = read or child.read(output_ids(node.child()))
         plan = self.catalyst.window([*made, *extra], parts, order, child.plan, node.hint())
         plan = self.catalyst.project([*items(plan.output()), *keys], plan)
         read = self._read(child, [*parts, *order])
-        decides = child.decides | child.everywhere(read | child.decides)
-        rows = replace(child, exact=child.exact and exact, decides=decides)
+        decides = child.decides | child.or_absent(read | child.decides)
+        rows = replace(child, ids=ids, reads=own, exact=exact, decides=decides)
         runs = WindowRuns(place, names, list(frames.values()))
         return self._table("window", plan, items(node.output()), rows, windows=[runs])
 
     # no rule
 
     def _opaque(self, node: Any) -> PlanRows:
-        children = [self.follow(child) for child in items(node.children())]
-        cells = frozenset().union(*(child.tables for child in children))
-        if not children:
-            cells = frozenset(
-                (source, column)
-                for source in self._known.behind(node)
-                for column in range(len(source.table.columns))
-            )
+        """A node without a rule, over the rows that its children were followed to."""
+        old = list(items(node.children()))
+        if not old or kind_of(node) in _WITH_ITSELF:
+            return self.superset(node)
+        children = [self.follow(child) for child in old]
+        plain = [self._visible(rows, child) for rows, child in zip(children, old, strict=True)]
+        cells = NONE.union(*(child.tables for child in children))
+        decides = NONE.union(*(child.or_absent(child.tables) for child in children))
         reads = dict.fromkeys(output_ids(node), cells)
-        steady = kind_of(node) in _STEADY and not cells
-        return PlanRows(node, {}, reads, cells, steady=steady, exact=not cells)
+        plan = node.withNewChildren(self.catalyst.seq(plain))
+        return PlanRows(plan, {}, reads, decides, steady=False, exact=not decides)
+
+    def _visible(self, rows: PlanRows, node: Any) -> Any:
+        """Rows of a node without their ids."""
+        if not rows.ids:
+            return rows.plan
+        columns = self.catalyst.columns(rows.plan)
+        return self.catalyst.project([columns[number] for number in output_ids(node)], rows.plan)
 
     def superset(self, plan: Any) -> PlanRows:
-        """Say of a whole plan that all cells may come from all of the tables in it."""
-        waiting, cells = [plan, *items(plan.subqueriesAll())], set()
-        while waiting:
-            node = waiting.pop()
-            found = self._known.table_of(node, self.catalyst.mark_of(node))
-            if found is not None:
-                cells |= {(found, column) for column in range(len(found.table.columns))}
-            else:
-                waiting += items(node.children())
-        reads = dict.fromkeys(output_ids(plan), frozenset(cells))
-        return PlanRows(plan, {}, reads, frozenset(cells), steady=False, exact=not cells)
+        """Say of a plan that all cells may come from all of the tables in it."""
+        held, cells = self._held(plan)
+        reads = dict.fromkeys(output_ids(plan), cells)
+        steady = kind_of(plan) in _STEADY and not cells
+        decides = PlanRows(plan).or_absent(cells)
+        return PlanRows(held, {}, reads, decides, steady=steady, exact=not decides)
+
+    def _held(self, plan: Any) -> tuple[Any, Cells]:
+        """Put the rows of tracked tables in their places in a plan, and return their cells."""
+        found = self._known.table_of(plan, self.catalyst.mark_of(plan))
+        if found is not None:
+            rows = self._tracked(plan, found)
+            return self._visible(rows, plan), rows.tables
+        plan, cells = self._with_held(plan)
+        children = [self._held(child) for child in items(plan.children())]
+        if not children:
+            return plan, cells | {
+                (source.table, column)
+                for source in self._known.behind(plan)
+                for column in range(len(source.table.columns))
+            }
+        plan = plan.withNewChildren(self.catalyst.seq([held for held, _ in children]))
+        return plan, cells.union(*(some for _, some in children))
+
+    def _with_held(self, node: Any) -> tuple[Any, Cells]:
+        """Put the rows of tracked tables in the subqueries of a node's expressions."""
+        made, cells = [], NONE
+        for one in self.catalyst.subqueries_of(node):
+            held, some = self._held(one.plan())
+            made.append((one, one.withNewPlan(held)))
+            cells |= some
+        return self.catalyst.replaced(node, made), cells
 
     def _over(self, node: Any, child: PlanRows) -> PlanRows:
         """A node over rows of no tracked table, whose cells may come from all of some."""
@@ -555,9 +616,8 @@ class PlanRule:
         for expression in expressions:
             found |= self._named_in(rows, expression)
             if self._subqueries:
-                for one in walk(expression):
-                    if kind_of(one) == "ScalarSubquery":
-                        found |= self._subqueries.get(expr_id(one), NONE)
+                for one in self.catalyst.subqueries_in(expression):
+                    found |= self._subqueries.get(expr_id(one), NONE)
         return found
 
     def _named_in(self, rows: PlanRows, expression: Any) -> Cells:
@@ -586,30 +646,42 @@ class PlanRule:
         values = items(expression.valExprs())
         return tuple((self._read(rows, [v]), self._fields(rows, v)) for v in values)
 
-    def _with_subqueries(self, rows: PlanRows, expressions: Iterable[Any]) -> PlanRows:
-        """Give rows the ids of what subqueries that give one value read."""
-        for expression in expressions:
-            for one in walk(expression) if "subquery" in str(expression.toString()) else ():
-                if kind_of(one) == "ScalarSubquery" and expr_id(one) not in self._subqueries:
-                    rows = self._with_subquery(rows, one)
-        return rows
+    def _below(self, node: Any) -> tuple[Any, PlanRows]:
+        """Follow what a node is over, and give its rows the ids of subqueries of the node."""
+        return self._with_subqueries(node, self.follow(node.child()))
 
-    def _with_subquery(self, rows: PlanRows, subquery: Any) -> PlanRows:
-        found = self.follow(self.catalyst.with_joins(subquery.plan()))
-        most = subquery.plan().maxRows()
-        cells = found.read(output_ids(subquery.plan())) | found.decides
-        if not found.ids or not most.isDefined() or int(most.get()) > 1:
-            self._subqueries[expr_id(subquery)] = found.everywhere(cells)
-            return replace(rows, exact=rows.exact and not cells)
-        self._subqueries[expr_id(subquery)] = cells
-        right = self.catalyst.project(found.hidden, found.plan)
-        return replace(
+    def _with_subqueries(self, node: Any, rows: PlanRows) -> tuple[Any, PlanRows]:
+        """Give rows the ids of what subqueries read, and have these read what was followed."""
+        made = []
+        for one in self.catalyst.subqueries_of(node):
+            rows, plan = self._with_subquery(rows, one)
+            made.append((one, one.withNewPlan(plan)))
+        return self.catalyst.replaced(node, made), rows
+
+    def _with_subquery(self, rows: PlanRows, subquery: Any) -> tuple[PlanRows, Any]:
+        number = expr_id(subquery)
+        if kind_of(subquery) != "ScalarSubquery" or not subquery.outerAttrs().isEmpty():
+            plan, cells = self._held(subquery.plan())
+            self._subqueries[number] = cells
+            decides = rows.decides | PlanRows(plan).or_absent(cells)
+            exact = rows.exact and not cells
+            return replace(rows, decides=decides, steady=False, exact=exact), plan
+        plan = self.catalyst.with_joins(subquery.plan())
+        found = self._once(self.follow(plan), items(plan.output()))
+        cells = found.read(output_ids(plan))
+        decides = found.decides if _has_one_row(plan) else found.or_absent(found.decides)
+        rows = replace(
             rows,
-            plan=self.catalyst.joined(rows.plan, right),
-            ids={**rows.ids, **found.ids},
+            decides=rows.decides | decides,
             steady=rows.steady and found.steady,
             exact=rows.exact and found.exact,
         )
+        self._subqueries[number] = cells
+        if found.ids:
+            right = self.catalyst.project(found.hidden, found.plan)
+            joined = self.catalyst.joined(rows.plan, right)
+            rows = replace(rows, plan=joined, ids={**rows.ids, **found.ids})
+        return rows, self._visible(found, plan)
 
     _rules: ClassVar[dict[str, Callable[[PlanRule, Any], PlanRows]]] = {
         "Project": _project,
@@ -628,7 +700,7 @@ class PlanRule:
     }
 
 
-_NAMES = {"SubqueryAlias", "View"}
+_NAMES = {"PipeOperator", "SubqueryAlias", "View"}
 _CHOOSING = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"}
 _SAME = {
     *_NAMES, *_CHOOSING, "Repartition", "RepartitionByExpression", "RebalancePartitions",
@@ -642,6 +714,12 @@ _SESSION = "spark.sessionWindow"
 _MERGING = {"Aggregate", "Distinct", "Intersect", "Except", "Deduplicate", "Window"}
 """Nodes whose rows become a table."""
 
+_WITH_ITSELF = {"UnionLoop"}
+"""Nodes that are computed of themselves, step by step: nothing in them is computed apart."""
+
+_OF_MANY_ROWS = {"PythonUDTF", "UnresolvedPolymorphicPythonUDTF", "UserDefinedGenerator"}
+"""Generators that may remember rows."""
+
 _STEADY = {"LocalRelation", "Range", "OneRowRelation", "LogicalRelation", "CommandResult"}
 """Leaves that give the same rows each time."""
 
@@ -652,3 +730,21 @@ _WHOLE = {"NTile", "PercentRank", "CumeDist"}
 def _is_session(key: Any) -> bool:
     named = kind_of(key) in ("AttributeReference", "Alias")
     return named and _SESSION in str(key.metadata().json())
+
+
+def _has_one_row(plan: Any) -> bool:
+    """Whether a plan gives a row whatever its tables hold."""
+    while kind_of(plan) in ("Project", *_NAMES):
+        plan = plan.child()
+    return kind_of(plan) == "Aggregate" and plan.groupingExpressions().isEmpty()
+
+
+def _moved(cells: Cells, ids: Mapping[int, Any]) -> Cells:
+    """Say of cells in rows with some ids that they are in those with others."""
+    return frozenset(
+        (expr_id(ids[of]) if isinstance(of, int) and of in ids else of, c) for of, c in cells
+    )
+
+
+def _ids_of(rows: PlanRows, copies: Mapping[int, Any]) -> dict[int, tuple[Source, Any]]:
+    return {expr_id(one): (rows.ids[of][0], one.toAttribute()) for of, one in copies.items()}

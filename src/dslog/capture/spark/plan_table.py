@@ -26,10 +26,10 @@ from dslog.capture.spark.plan_rows import (
     Groups,
     Made,
     PlanRows,
-    Source,
     WindowRuns,
 )
 from dslog.capture.spark.row_id import MASK, SHIFT, Id, Numbering, RowSet, fresh_column
+from dslog.capture.spark.source import jobs
 from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
 from dslog.capture.spark.window_runs import map_runs
 from dslog.capture.table_product import Pairs, RowMap, RowTerms
@@ -91,7 +91,8 @@ class PlanTables:
     def fill(self, table: TableNode, made: Made) -> None:
         """Say what a table comes from."""
         table.rows.count = made.kept.one.numbering.total
-        inputs = tuple(self._inputs(made, table.rows))
+        with jobs():
+            inputs = tuple(self._inputs(made, table.rows))
         table.origin = replace(table.origin, inputs=inputs)
         table.keep = any(one.table.keep for one in inputs)
 
@@ -143,35 +144,34 @@ class PlanTables:
         known: int | None = None,
     ) -> Iterator[Input]:
         """Read off what rows come from: ``ids`` has their own ids and, by number, the others."""
-        columns: dict[int | Source, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
+        columns: dict[int | TableNode, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
         for out, place in places:
             for cells, decides in ((before.reads.get(out, NONE), False), (before.decides, True)):
                 for of, column in cells:
                     columns.setdefault(of, (set(), set()))[decides].add((place, column))
-        others = [of for of in columns if isinstance(of, Source)]
-        named: list[int | Source] = [of for of in before.ids if of in columns]
+        others = [of for of in columns if isinstance(of, TableNode)]
+        named: list[int | TableNode] = [of for of in before.ids if of in columns]
         few = self._few(ids.select(OUT, *(f"i{of}" for of in named)), known) if named else None
-        for of in named + sorted(others, key=lambda one: one.table.node.name):
+        for of in named + sorted(others, key=lambda table: table.node.name):
             read, decided = columns[of]
-            source = of if isinstance(of, Source) else before.ids[of][0]
             link = fresh_column("link")
-            if isinstance(of, Source):
-                rows.maps[link] = RowMap.everything(
-                    one.numbering.total, source.kept.one.numbering.total
-                )
+            if isinstance(of, TableNode):
+                table = of
+                rows.maps[link] = RowMap.everything(one.numbering.total, table.shape[0])
             else:
-                some = few if few is not None else ids
+                source = before.ids[of][0]
+                table, some = source.table, few if few is not None else ids
                 rows.maps[link] = self._relate(
                     some.select([OUT, f"i{of}"]),
                     one.numbering,
                     source.kept.one.numbering,
-                    forward=source.table.node in turned,
+                    forward=table.node in turned,
                 )
-            exact = before.exact and not isinstance(of, Source)
+            exact = before.exact and not isinstance(of, TableNode)
             if read:
-                yield Input(source.table, ((link, frozenset(read)),), exact)
+                yield Input(table, ((link, frozenset(read)),), exact)
             if decided:
-                yield Input(source.table, ((link, frozenset(decided)),), exact, decides=True)
+                yield Input(table, ((link, frozenset(decided)),), exact, decides=True)
 
     def _few(self, ids: DataFrame, known: int | None) -> pa.Table | None:
         """Bring ids here if they are few; how many may be known."""
@@ -227,9 +227,9 @@ class PlanTables:
     def _ordered(self, made: Made, lines: DataFrame, line: Id, cells: Sequence[Cell]) -> TableNode:
         """The cells that a window reads, by rows in its order."""
         rows = RowSet(line.numbering.total)
-        sources = [of if isinstance(of, Source) else made.rows.ids[of][0] for of, _ in cells]
         columns = [
-            source.table.columns[column] for source, (_, column) in zip(sources, cells, strict=True)
+            (of if isinstance(of, TableNode) else made.rows.ids[of][0].table).columns[column]
+            for of, column in cells
         ]
         reads = {place: frozenset({cell}) for place, cell in enumerate(cells)}
         ids = lines.withColumnRenamed(line.column, OUT)

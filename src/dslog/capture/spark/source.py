@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -27,9 +31,10 @@ from dslog.capture.spark.catalyst import Catalyst, items, kind_of
 from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_reader import analysed, as_column, execution, of_plan
 from dslog.capture.spark.row_id import SHIFT, Id, Numbering, fresh_column
-from dslog.errors import CaptureError
+from dslog.errors import CaptureError, EngineError
 
 _LOCAL = re.compile(r"^file:/+")
+_CANCELLED = re.compile("cancell?ed", re.IGNORECASE)
 _NAMING = ("SubqueryAlias", "View")
 
 
@@ -226,6 +231,32 @@ def keep_files(
     catalyst = Catalyst(frame)
     slim = catalyst.frame_of(catalyst.project([*outputs[:width], ids], kept.plan))
     return Kept(slim, kept.one, placed=kept.placed), slices
+
+
+class JobError(Exception):
+    """A job of a plan has failed for what the plan asks; what Spark said is the ``reason``."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+@contextmanager
+def jobs() -> Iterator[None]:
+    """Tell the errors of jobs from those of making a plan, which have another way out."""
+    try:
+        yield
+    except (AnalysisException, JobError):
+        raise
+    except (CapturedException, Py4JError, EngineError) as error:
+        if "INTERNAL_ERROR" in str(error):  # a plan that Spark cannot run
+            raise
+        raise JobError(error) from error
+
+
+def was_cancelled(error: Exception) -> bool:
+    """Whether somebody stopped a job."""
+    return _CANCELLED.search(str(error)) is not None
 
 
 def with_ids(frame: DataFrame, column: str) -> DataFrame:

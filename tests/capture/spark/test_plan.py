@@ -442,6 +442,25 @@ def test_a_function_over_batches_is_a_superset(store, orders):
     assert found.count == len(MESSY) * 4
 
 
+def test_a_table_function_that_remembers_rows_is_a_superset(spark, store):
+    class Sums:
+        def __init__(self):
+            self.sum = 0
+
+        def eval(self, row):
+            self.sum += row["x"]
+            yield (self.sum,)
+
+    spark.udtf.register("sums", F.udtf(Sums, returnType="s int"))
+    table = store.track(spark.range(4).selectExpr("cast(id as int) x").coalesce(1), "numbers")
+    table.createOrReplaceTempView("numbers")
+    frame = store.sql("select s from sums(table(numbers) with single partition)")
+    assert sorted(row.s for row in frame.collect()) == [0, 1, 3, 6]
+    found = store.backward(store.name_of(frame), (0, "s"), to="numbers")
+    assert not found.exact
+    assert found.count == 4
+
+
 def test_it_is_a_dataframe(spark, store, orders, orders_df, names_df):
     assert isinstance(orders, DataFrame)
     assert isinstance(orders, ClassicFrame)

@@ -108,6 +108,11 @@ class Catalyst:
 
     frame: DataFrame
 
+    @property
+    def jvm(self) -> Any:
+        """The way to Java's packages."""
+        return jvm_of(self.frame)
+
     @cached_property
     def _package(self) -> Any:
         return jvm_of(self.frame).org.apache.spark.sql.catalyst

@@ -28,8 +28,14 @@ from dslog.capture.spark.catalyst import (
     output_names,
     walk,
 )
-from dslog.capture.spark.manifest import FilePart, parts_of, whole_array
-from dslog.capture.spark.plan_reader import analysed, of_plan
+from dslog.capture.spark.manifest import (
+    FilePart,
+    Written,
+    columns_read,
+    parts_of,
+    whole_array,
+)
+from dslog.capture.spark.plan_reader import analysed, of_plan, rdds_of
 from dslog.capture.spark.plan_rows import Made, PlanRows, Source
 from dslog.capture.spark.plan_rule import PlanRule
 from dslog.capture.spark.plan_table import PlanTables
@@ -39,12 +45,13 @@ from dslog.capture.spark.source import (
     JobError,
     Kept,
     file_rows,
+    files_of,
     jobs,
     keep_files,
     was_cancelled,
 )
 from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
-from dslog.capture.table_product import Pairs, RowMap, same_columns
+from dslog.capture.table_product import Pairs, RowMap
 from dslog.errors import CaptureError
 from dslog.lineage.table import Row, Table
 from dslog.spark.job import reason
@@ -54,7 +61,8 @@ _NEVER_FAIL = {
     "GreaterThanOrEqual", "If", "IsNotNull", "IsNull", "LessThan", "LessThanOrEqual", "Literal",
     "Lower", "Not", "Or", "Upper",
 }  # fmt: skip
-_FROM_PROGRAM = {"LocalRelation", "LogicalRDD", "ExternalRDD"}
+_RDDS = {"LogicalRDD", "ExternalRDD"}
+_FROM_PROGRAM = {"LocalRelation", *_RDDS}
 
 
 class Frame:
@@ -76,6 +84,7 @@ class Frame:
         self.tracker = known.tracker
         self.table = table
         self.source = source
+        self.parent: Frame | None = None  # what it is made of, where its plan does not tell
         self._parts = parts or {}
         self.kept: Kept | None = None
         self.failure: str | None = None
@@ -142,20 +151,20 @@ class Frame:
         sizes = Counter[str]()
         for one in slices:
             sizes[one.file] += one.count
-        arrays: dict[tuple[str, tuple[str, ...]], list[FileSlice]] = {}
+        arrays: dict[tuple[Written, Pairs, bool], list[FileSlice]] = {}
         for one in slices:
             if one.file in self._parts:
                 part = self._parts[one.file]
-                arrays.setdefault((part.array, part.columns), []).append(one)
-        for (array, columns), some in arrays.items():
-            table = self.tracker.stored(array, columns)
+                arrays.setdefault((part.of, *columns_read(self.plain, part)), []).append(one)
+        for (of, columns, same), some in arrays.items():
+            table = self.tracker.stored(of)
             if table is None:
                 continue
-            rows, exact = [], True
+            rows, exact = [], same
             for one in some:
                 part = self._parts[one.file]
                 out = one.row, one.row + one.count - 1
-                if sizes[one.file] == part.count:
+                if same and sizes[one.file] == part.count:
                     shift = part.start + one.begin - one.row
                     rows.append(Row((out,), ((shift, shift),), (0,)))
                 else:
@@ -163,7 +172,7 @@ class Frame:
                     exact = False
             link = fresh_column("link")
             self.table.rows.maps[link] = RowMap(Table.of_rows(1, 1, rows))
-            yield Input(table, ((link, _same_names(self.table.columns, columns)),), exact)
+            yield Input(table, ((link, columns),), exact)
 
     def record(self) -> None:
         """Compute the lineage of this frame and of all it comes from, and hand it to the store."""
@@ -203,15 +212,6 @@ class Frame:
             self.kept.rows().write.mode("overwrite").parquet(str(path))
 
 
-def _same_names(out: Sequence[str], in_: Sequence[str]) -> Pairs:
-    """Pair columns by name, or by place if there are other names."""
-    places = {name.lower(): place for place, name in enumerate(in_)}
-    pairs = {(c, places[name.lower()]) for c, name in enumerate(out) if name.lower() in places}
-    if not pairs and len(out) == len(in_):
-        return same_columns(len(out))
-    return frozenset(pairs)
-
-
 def follow_plan(frame: Frame) -> Kept:
     """Compute a frame and its lineage, and fill in its table."""
     catalyst, origin = Catalyst(frame.plain), frame.table.origin
@@ -236,6 +236,8 @@ def _followed(
     tables = PlanTables(frame.tracker, table.node.base, catalyst)
     rule = PlanRule(catalyst, frame.known, tables.make)
     found = how(rule, plan)
+    if frame.parent is not None:
+        found = rule.made_of(found, Source(frame.parent.table, frame.parent.compute()))
     columns = catalyst.columns(found.plan)
     outputs: list[Any] = []
     reads = dict(found.reads)
@@ -267,12 +269,14 @@ def read_frame(known: KnownFrames, plain: DataFrame, name: str | None) -> Frame:
     tracker, parts = known.tracker, parts_of(plain)
     columns = tuple(plain.columns)
     same = whole_array(plain, parts)
+    if same is not None and file_rows(plain) is None:  # which alone puts them in their order
+        same = None
     table = None
     if same is not None:
-        table = tracker.stored(same, columns)
+        table = tracker.stored(same)
         if table is not None and table.rows.count != sum(part.count for part in parts.values()):
             table = None
-        if table is not None and name not in (None, same):
+        if table is not None and name not in (None, same.array):
             table = tracker.read_again(table, name)
     if table is None:
         table = tracker.source(name, columns, RowSet())
@@ -307,6 +311,7 @@ class KnownFrames:
         self._store = uuid4().hex
         self._frames: WeakValueDictionary[str, Frame] = WeakValueDictionary()
         self._columns: WeakValueDictionary[int, Frame] = WeakValueDictionary()
+        self._rdds: dict[int, Frame] = {}
         self._left: dict[str, dict[Node, None]] = {}
         self.anyone: DataFrame  # of the session
         self._count = 0
@@ -342,15 +347,30 @@ class KnownFrames:
 
     def is_derived(self, plain: DataFrame) -> bool:
         """Whether a DataFrame is made of tables that are known here, and is none of them."""
-        if not self._frames:
-            return False
-        catalyst, waiting = Catalyst(plain), list(items(analysed(plain).children()))
-        while waiting:
+        plan = analysed(plain)
+        catalyst, waiting = Catalyst(plain), [plan]
+        while waiting and files_of(plan) is None:
             node = waiting.pop()
-            if self._store in catalyst.mark_of(node):
+            if node is not plan and self._store in catalyst.mark_of(node):
+                return True
+            if self._made_of_rdds(node):
+                return True
+            if kind_of(node) == "LogicalRelation" and parts_of(of_plan(plain, node)):
+                self.anyone = plain
                 return True
             waiting += items(node.children())
         return False
+
+    def frames_in(self, plan: Any) -> Iterator[Frame]:
+        """Return the frames whose marks are in a plan."""
+        catalyst, waiting = Catalyst(self.anyone), [plan]
+        while waiting:
+            node = waiting.pop()
+            found = self._marked(catalyst.mark_of(node))
+            if found is not None:
+                yield found
+            else:
+                waiting += [*items(node.children()), *items(node.innerChildren())]
 
     def _marked(self, marks: str) -> Frame | None:
         others = []
@@ -397,22 +417,31 @@ class KnownFrames:
         A checkpoint has the columns of what it was made of, and nothing else of it.
         """
         found = {self._columns.get(number) for number in output_ids(node)}
+        found |= self._made_of_rdds(node)
+        self.came_back(node)
         for frame in found:
             if frame is not None and not frame.computing:
                 yield Source(frame.table, frame.compute())
 
-    def left(self, frame: Frame) -> None:
+    def left(self, frame: Frame, rdd: int | None = None) -> None:
         """Take note that values of a frame were handed out: they may come back."""
+        if rdd is not None:
+            self._rdds[rdd] = frame
         for column in frame.table.columns:
             self._left.setdefault(column, {})[frame.table.node] = None
 
-    def came_back(self, plain: DataFrame) -> None:
+    def _made_of_rdds(self, leaf: Any) -> set[Frame | None]:
+        if not self._rdds or kind_of(leaf) not in _RDDS:
+            return set()
+        return {self._rdds.get(number) for number in rdds_of(leaf)} - {None}
+
+    def came_back(self, plan: Any) -> None:
         """Take note of tables whose values may be in rows that come from the program."""
-        nodes = dict.fromkeys(
-            node for column in plain.columns for node in self._left.get(column, ())
-        )
-        if nodes and any(kind_of(leaf) in _FROM_PROGRAM for leaf in leaves(analysed(plain))):
-            self.tracker.recorder.leak("createDataFrame", nodes, tell=True)
+        for leaf in leaves(plan) if self._left else ():
+            names = output_names(leaf) if kind_of(leaf) in _FROM_PROGRAM else ()
+            nodes = dict.fromkeys(node for name in names for node in self._left.get(name, ()))
+            if nodes:
+                self.tracker.recorder.leak("createDataFrame", nodes, tell=True)
 
     def keep(self, frame: DataFrame) -> Kept:
         """Compute rows and keep them."""

@@ -6,12 +6,15 @@ tracked frames need a classic session.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
 from dslog.errors import EngineError
+
+_RDD = re.compile(r"RDD\[(\d+)\]")
 
 
 def jvm_of(frame: DataFrame) -> Any:
@@ -33,6 +36,11 @@ def execution(frame: DataFrame) -> Any:
 def analysed(frame: DataFrame) -> Any:
     """Return Spark's analysed plan of a frame; of a command, which has run already, its result."""
     return execution(frame).commandExecuted()
+
+
+def rdds_of(leaf: Any) -> set[int]:
+    """Return the ids of the RDDs that a leaf, which is one, is made of."""
+    return set(map(int, _RDD.findall(str(leaf.rdd().toDebugString()))))
 
 
 def scala_object(package: Any, name: str) -> Any:

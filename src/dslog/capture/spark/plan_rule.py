@@ -576,6 +576,12 @@ class PlanRule:
         decides = PlanRows(plan).or_absent(cells)
         return PlanRows(held, {}, reads, decides, steady=steady, exact=not decides)
 
+    def made_of(self, rows: PlanRows, source: Source) -> PlanRows:
+        """Say of rows that all of their cells may come from all of a table."""
+        cells = frozenset((source.table, column) for column in range(len(source.table.columns)))
+        reads = dict.fromkeys(output_ids(rows.plan), cells)
+        return replace(rows, reads=reads, decides=rows.or_absent(cells), exact=False)
+
     def _held(self, plan: Any) -> tuple[Any, Cells]:
         """Put the rows of tracked tables in their places in a plan, and return their cells."""
         found = self._known.table_of(plan, self.catalyst.mark_of(plan))

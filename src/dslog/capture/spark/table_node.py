@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dslog.capture.spark.frame import Frame
+    from dslog.capture.spark.manifest import Written
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +108,12 @@ class Tracker:
         node.base = node.name
         return TableNode(node, columns, rows, origin)
 
-    def stored(self, name: str, columns: tuple[str, ...]) -> TableNode | None:
-        """Return a table that the store has under this name, with as many columns."""
+    def stored(self, of: Written) -> TableNode | None:
+        """Return a table that rows were written of, if it is one of this store."""
+        name, columns = of.array, of.columns
+        with self.recorder.catalog.still():  # one may be computed right now
+            if of.store != self.recorder.catalog.identity():
+                return None
         shape = self.recorder.catalog.shape(name)
         if shape is None and self.recorder.is_taken(name):
             self.recorder.flush()
@@ -156,8 +161,11 @@ class Tracker:
         One whose job fails is left out: its own actions say why, other arrays do not suffer for it.
         """
         with self.lock:
-            while self._due and not self.recorder.closed:
-                frame = self._due.pop()
+            while not self.recorder.closed:
+                frame = next((one for one in self._due if not one.computing), None)
+                if frame is None:
+                    break
+                self._due.discard(frame)
                 try:
                     if frame.failure is None:
                         frame.record()

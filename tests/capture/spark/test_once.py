@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
+import dslog
 from dslog.capture.spark.plan_rule import PlanRule
 
 ROWS = [("a", 3, 1), ("b", 1, 2), ("a", None, 3), ("c", 5, 4), ("b", 7, 5)]
@@ -155,11 +156,24 @@ def test_a_cancelled_job_is_not_run_again(above, spark, store, table, tmp_path):
         frame = held.where("y > 2")
     with ThreadPoolExecutor() as pool:
         done = pool.submit(cancel)
-        with pytest.raises(Exception, match="(?i)cancelled"):
+        with pytest.raises(Exception, match=r"(?i)cancelled"):
             frame.collect()
         done.result()
     Path(tmp_path / "go").touch()
     assert (tmp_path / "runs").read_text() == "x"
+
+
+@pytest.mark.filterwarnings("ignore:the lineage of")
+def test_a_session_that_was_stopped(spark, store, table, monkeypatch):
+    held, late = table.where("y > 2"), table.where("y > 3")
+    held.collect()
+    with monkeypatch.context() as patch:
+        patch.setattr(spark.sparkContext, "_jsc", None)
+        for frame in (held, late):
+            with pytest.raises(dslog.DslogError, match="was stopped"):
+                frame.collect()
+        assert cells(store, held, (0, "y"), "o") == {(2, 2)}
+    assert late.count() == 2
 
 
 def test_a_rule_that_fails_gives_a_superset(store, table, monkeypatch):

@@ -10,7 +10,7 @@ from table_checks import MESSY, frame_of, plain
 import dslog
 from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_rule import PlanRule
-from dslog.errors import CaptureError, SelectionError
+from dslog.errors import SelectionError
 
 ITEMS = [
     (1, "a", 5.0),
@@ -474,8 +474,12 @@ def test_it_is_a_dataframe(spark, store, orders, orders_df, names_df):
 
 
 def test_a_table_of_another_store(store, orders, spark):
-    with dslog.open(":memory:") as other, pytest.raises(CaptureError, match="another store"):
-        other.record(orders.df.select("k"), "mixed").collect()
+    """It is a source of its own in this one, under its name."""
+    with dslog.open(":memory:") as other:
+        frame = other.record(orders.df.select("k"), "mixed")
+        frame.collect()
+        assert other.backward("mixed", (3, 0), to="orders").indices().tolist() == [[3, 0]]
+    assert {array.name for array in store.arrays()} == {"orders"}
 
 
 def test_a_job_that_fails_leaves_the_store_as_it_was(spark, store, orders):

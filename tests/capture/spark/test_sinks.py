@@ -24,14 +24,14 @@ def behind(store, frame, number, column, to="o"):
     return {tuple(cell) for cell in found.indices().tolist()}, found.exact
 
 
-def check(store, table, back, id="id", sample=7, **others):
+def check(store, table, back, key="id", sample=7, **others):
     """Each id of what was read again is that of one row; so are the values of other columns."""
     held = [row.id for row in table.collect()]
     rows = back.collect()
     assert len(rows) == COUNT
     for number in range(0, COUNT, sample):
-        place = held.index(int(rows[number][id]))
-        assert behind(store, back, number, id) == ({(place, 0)}, True)
+        place = held.index(int(rows[number][key]))
+        assert behind(store, back, number, key) == ({(place, 0)}, True)
         for column, of in others.items():
             assert behind(store, back, number, column) == ({(place, of)}, True)
 
@@ -45,7 +45,7 @@ FORMS = {
     "folders of csv": (
         lambda w, to: w.partitionBy("P").csv(to),
         lambda r, to: r.schema("i int, y int, p string").csv(to),
-        {"id": "i", "y": 1, "p": 2},
+        {"key": "i", "y": 1, "p": 2},
     ),
     "two folders": (
         lambda w, to: w.option("maxRecordsPerFile", 3).partitionBy("p", "x").json(to),
@@ -65,12 +65,12 @@ FORMS = {
     "csv under other names": (
         lambda w, to: w.csv(to, header=True),
         lambda r, to: r.schema("x int, id string, p string").csv(to, header=True),
-        {"id": "x", "p": 2},
+        {"key": "x", "p": 2},
     ),
     "csv in part": (
         lambda w, to: w.csv(to),
         lambda r, to: r.schema("x int").csv(to),
-        {"id": "x"},
+        {"key": "x"},
     ),
     "json in another order": (
         lambda w, to: w.format("json").save(to),
@@ -80,7 +80,7 @@ FORMS = {
     "orc in another case": (
         lambda w, to: w.save(to, format="orc"),
         lambda r, to: r.schema("X int, ID int").orc(to),
-        {"X": 1, "id": "ID"},
+        {"X": 1, "key": "ID"},
     ),
     "xml": (
         lambda w, to: w.xml(to, rowTag="row"),
@@ -140,8 +140,8 @@ COMMANDS = {
     ],
     "with": [
         "create table written (id int, x int) using orc",
-        "with a as (select * from o where x > 10), b as (select * from o where x <= 10) "
-        "insert into written select id, x from a union all select id, x from b",
+        """with a as (select * from o where x > 10), b as (select * from o where x <= 10)
+        insert into written select id, x from a union all select id, x from b""",
     ],
 }
 

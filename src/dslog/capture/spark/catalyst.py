@@ -248,6 +248,12 @@ class Catalyst:
         value = self.expressions.GetArrayItem(array, literal.apply(place), False)
         return self.expressions.EqualNullSafe(column, value)
 
+    def struct(self, values: Sequence[Any]) -> Any:
+        """Return several values as one."""
+        named = scala_object(self.expressions, "Literal").apply
+        fields = (part for n, value in enumerate(values) for part in (named(f"c{n}"), value))
+        return self.expressions.CreateNamedStruct(self.seq(list(fields)))
+
     def is_zero(self, count: Any) -> Any:
         """Say that a count is 0."""
         zero = scala_object(self.expressions, "Literal").default(count.dataType())

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import quote
 from uuid import uuid4
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from pyspark.sql import DataFrame
 
@@ -35,7 +35,7 @@ from dslog.capture.spark.manifest import (
     parts_of,
     whole_array,
 )
-from dslog.capture.spark.plan_reader import analysed, of_plan, rdds_of
+from dslog.capture.spark.plan_reader import analysed, check_session, of_plan, rdds_of
 from dslog.capture.spark.plan_rows import Made, PlanRows, Source
 from dslog.capture.spark.plan_rule import PlanRule
 from dslog.capture.spark.plan_table import PlanTables
@@ -114,11 +114,13 @@ class Frame:
         """Compute the rows and what they come from, once."""
         with self.tracker.lock:
             if self.kept is not None:
+                check_session(self.plain, self.name)
                 if self.kept.files is not None:
                     self.kept.files.check(self.name)
                 return self.kept
             self.computing = True
             try:
+                check_session(self.plain, self.name)
                 kept = self._source() if self.source else follow_plan(self)
             except Exception as error:
                 self.failure = reason(error)
@@ -312,6 +314,7 @@ class KnownFrames:
         self._frames: WeakValueDictionary[str, Frame] = WeakValueDictionary()
         self._columns: WeakValueDictionary[int, Frame] = WeakValueDictionary()
         self._rdds: dict[int, Frame] = {}
+        self._others: WeakKeyDictionary[Frame, Source] = WeakKeyDictionary()
         self._left: dict[str, dict[Node, None]] = {}
         self.anyone: DataFrame  # of the session
         self._count = 0
@@ -373,21 +376,32 @@ class KnownFrames:
                 waiting += [*items(node.children()), *items(node.innerChildren())]
 
     def _marked(self, marks: str) -> Frame | None:
-        others = []
+        keys = [key for key in marks.split(";") if key.startswith(self._store)]
+        return self._frames.get(keys[0]) if keys else None
+
+    def _of_another(self, marks: str) -> Frame | None:
+        """Return the frame of another store, which is open, that these are the marks of."""
         for key in filter(None, marks.split(";")):
-            store = key.partition(":")[0]
-            if store == self._store:
-                return self._frames.get(key)
-            others.append(KnownFrames._stores.get(store))
-        if any(other is not None and not other.tracker.recorder.closed for other in others):
-            raise CaptureError(
-                "a table of another store is in this plan: track it in this store as well"
-            )
+            other = KnownFrames._stores.get(key.partition(":")[0])
+            if other is not None and other is not self and not other.tracker.recorder.closed:
+                return other._frames.get(key)  # noqa: SLF001 (of this class)
         return None
+
+    def _adopted(self, frame: Frame, kept: Kept) -> Source:
+        """Return a table of another store as one that comes from nowhere in this one."""
+        if frame not in self._others:
+            with self.tracker.recorder.catalog.still():
+                name = None if self.tracker.recorder.is_taken(frame.name) else frame.name
+            rows = RowSet(kept.one.numbering.total)
+            table = self.tracker.source(name, frame.table.columns, rows)
+            self._others[frame] = Source(table, kept)
+        return self._others[frame]
 
     def table_of(self, node: Any, marks: str) -> Source | None:
         """Return the table that a node is, if it is one that somebody holds."""
         frame = self._marked(marks)
+        if frame is None and self._store not in marks:
+            frame = self._of_another(marks)
         if frame is None and kind_of(node) == "LogicalRelation" and self._store not in marks:
             frame = self._read_again(node)
         if frame is None or frame.computing:
@@ -404,7 +418,7 @@ class KnownFrames:
             if frame.source or was_cancelled(error):
                 raise JobError(error) from error
             return None  # this plan may do without what fails
-        return Source(frame.table, kept)
+        return Source(frame.table, kept) if frame.known is self else self._adopted(frame, kept)
 
     def _read_again(self, node: Any) -> Frame | None:
         """Return the frame of files that tracked frames wrote, from now on."""

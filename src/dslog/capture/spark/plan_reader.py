@@ -28,6 +28,15 @@ def jvm_of(frame: DataFrame) -> Any:
     return jvm
 
 
+def check_session(frame: DataFrame, name: str) -> None:
+    """Raise an EngineError if the session that has a frame's rows is over."""
+    if frame.sparkSession.sparkContext._jsc is None:  # noqa: SLF001 (it has none once stopped)
+        raise EngineError(
+            f"the Spark session of {name!r} was stopped, and its rows are gone with it: what is "
+            f"recorded can be asked; to go on, track a DataFrame of a session that runs"
+        )
+
+
 def execution(frame: DataFrame) -> Any:
     """Return Spark's execution of a frame, which holds its plans."""
     return frame._jdf.queryExecution()  # noqa: SLF001

@@ -26,6 +26,7 @@ from dslog.capture.spark.catalyst import (
     skips_nulls,
     walk,
 )
+from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_rows import (
     NONE,
     Cells,
@@ -323,7 +324,7 @@ class PlanRule:
         names, extra = self._named(keys)
         plan = self.catalyst.aggregate(keys, [*made, *extra], child.plan, node.hint())
         groups = replace(child, reads=reads, decides=child.decides | key_read)
-        spans = [name for name, key in zip(names, keys, strict=True) if _is_session(key)]
+        spans = [name for name, key in zip(names, keys, strict=False) if _is_session(key)]
         return self._grouped(
             "aggregate", plan, items(node.output()), names, [(groups, extra)], spans=spans
         )
@@ -396,23 +397,30 @@ class PlanRule:
             groups.append(Groups(names, some, frozenset(spans)))
         return self._table(op, plan, outputs, rows or PlanRows(plan), groups)
 
-    def _named(self, keys: Iterable[Any]) -> tuple[list[str], list[Any]]:
-        """Give keys names that nothing else has."""
+    def _named(self, keys: Sequence[Any]) -> tuple[list[str], list[Any]]:
+        """Give keys names that nothing else has; many of them become one value."""
+        if len(keys) > FrameCost.current().keys_apart and not any(map(_is_session, keys)):
+            keys = [self.catalyst.struct(keys)]
         found = [(fresh_column("key"), key) for key in keys]
         return [name for name, _ in found], [self.catalyst.alias(key, name) for name, key in found]
+
+    def _under(self, names: Sequence[str], keys: Sequence[Any]) -> list[Any]:
+        """Give keys names that others have already, as many as these are."""
+        some = keys if len(names) == len(keys) else [self.catalyst.struct(keys)]
+        return [self.catalyst.alias(key, name) for key, name in zip(some, names, strict=True)]
 
     def _set(self, node: Any) -> PlanRows:
         """DISTINCT, INTERSECT and EXCEPT: a row comes from all equal ones."""
         kind = kind_of(node)
         outputs = list(items(node.output()))
-        names = [fresh_column("key") for _ in outputs]
+        names, _ = self._named(outputs)
         sides, plain = [], []
         for child in items(node.children()):
             rows = self._once(self.follow(child), items(child.output()))
             columns = self.catalyst.columns(rows.plan)
             visible = [columns[number] for number in output_ids(child)]
             plain.append(self.catalyst.project(visible, rows.plan))
-            keys = [self.catalyst.alias(v, n) for v, n in zip(visible, names, strict=True)]
+            keys = self._under(names, visible)
             own = [rows.reads.get(expr_id(v), NONE) for v in visible]
             reads: dict[int, Cells] = {}
             for o, read in zip(outputs, own, strict=True):  # that has a column twice, perhaps
@@ -425,9 +433,7 @@ class PlanRule:
             sides = [(replace(left, decides=against), keys)]
         plan = node.withNewChildren(self.catalyst.seq(plain))
         made = self.catalyst.columns(plan)
-        keys = [
-            self.catalyst.alias(made[expr_id(o)], n) for o, n in zip(outputs, names, strict=True)
-        ]
+        keys = self._under(names, [made[expr_id(o)] for o in outputs])
         plan = self.catalyst.project([*items(plan.output()), *keys], plan)
         return self._grouped(kind.lower(), plan, outputs, names, sides)
 
@@ -479,7 +485,7 @@ class PlanRule:
             key for key in items(node.groupingExpressions()) if not self.catalyst.is_steady(key)
         ]
         if keys:
-            _, named = self._named(keys)
+            named = [self.catalyst.alias(key, fresh_column("key")) for key in keys]
             made = {expr_id(a): self._read(rows, [k]) for k, a in zip(keys, named, strict=True)}
             columns = self.catalyst.columns(rows.plan)
             plan = self.catalyst.project([*columns.values(), *named], rows.plan)

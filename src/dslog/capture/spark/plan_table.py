@@ -53,17 +53,13 @@ OUT, IN = "b0", "a0"
 def _same_keys(groups: Groups) -> Column:
     """Say that rows agree in keys with a kept row, whose keys are ``g0``, ``g1`` ...
 
-    A session that rows were merged to spans theirs; many keys are compared as one value.
+    A session that rows were merged to spans theirs.
     """
     numbers = [n for n, name in enumerate(groups.names) if name not in groups.spans]
     mine, theirs = ([groups.names[n] for n in numbers], [f"g{n}" for n in numbers])
-    if len(numbers) > FrameCost.current().keys_apart:
-        renamed = [F.col(g).alias(m) for m, g in zip(mine, theirs, strict=True)]
-        same = F.struct(*mine).eqNullSafe(F.struct(*renamed))
-    else:
-        same = F.lit(True)
-        for m, g in zip(mine, theirs, strict=True):
-            same = same & F.col(m).eqNullSafe(F.col(g))
+    same = F.lit(True)
+    for m, g in zip(mine, theirs, strict=True):
+        same = same & F.col(m).eqNullSafe(F.col(g))
     for n, name in enumerate(groups.names):
         if name in groups.spans:
             same = same & (F.col(f"g{n}.start") <= F.col(f"{name}.start"))

@@ -92,7 +92,7 @@ def _on_rows(catalyst: Catalyst, command: Any, rows: Any) -> Any:
     """Return a command that writes other rows, in the same columns."""
     columns = dict(zip(output_ids(command.query()), items(rows.output()), strict=True))
     count = command.productArity()
-    gateway = catalyst.frame.sparkSession.sparkContext._gateway  # noqa: SLF001
+    gateway: Any = catalyst.frame.sparkSession.sparkContext._gateway  # noqa: SLF001
     args = gateway.new_array(catalyst.jvm.java.lang.Object, count)
     for place in range(count):
         name, value = command.productElementName(place), command.productElement(place)

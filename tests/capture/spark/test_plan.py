@@ -461,6 +461,14 @@ def test_a_table_function_that_remembers_rows_is_a_superset(spark, store):
     assert found.count == 4
 
 
+def test_groups_by_maps(views, store, spark):
+    held = [row.id for row in spark.table("items").collect()]
+    frame = store.sql("""select map(kind, 1, 'q', 2) m, collect_list(id) l from items
+        where kind is not null group by 1""")
+    for number, row in enumerate(frame.collect()):
+        assert cells(store, frame, (number, "l"), "items") == {(held.index(i), ID) for i in row.l}
+
+
 def test_it_is_a_dataframe(spark, store, orders, orders_df, names_df):
     assert isinstance(orders, DataFrame)
     assert isinstance(orders, ClassicFrame)

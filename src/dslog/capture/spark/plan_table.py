@@ -50,7 +50,7 @@ def position(column: str, numbering: Numbering) -> Column:
 OUT, IN = "b0", "a0"
 
 
-def _same_keys(groups: Groups) -> Column:
+def _same_keys(groups: Groups, maps: Container[str]) -> Column:
     """Say that rows agree in keys with a kept row, whose keys are ``g0``, ``g1`` ...
 
     A session that rows were merged to spans theirs.
@@ -59,7 +59,10 @@ def _same_keys(groups: Groups) -> Column:
     mine, theirs = ([groups.names[n] for n in numbers], [f"g{n}" for n in numbers])
     same = F.lit(True)
     for m, g in zip(mine, theirs, strict=True):
-        same = same & F.col(m).eqNullSafe(F.col(g))
+        left, right = F.col(m), F.col(g)
+        if m in maps:  # which cannot be compared, but their entries can
+            left, right = (F.array_sort(F.map_entries(one)) for one in (left, right))
+        same = same & left.eqNullSafe(right)
     for n, name in enumerate(groups.names):
         if name in groups.spans:
             same = same & (F.col(f"g{n}.start") <= F.col(f"{name}.start"))
@@ -189,7 +192,9 @@ class PlanTables:
         )
         if made.kept.one.numbering.total <= FrameCost.current().broadcast_ids:
             keys = F.broadcast(keys)
-        return before.select(*groups.names, *ids).join(keys, _same_keys(groups))
+        some = before.select(*groups.names, *ids)
+        maps = {name for name, kind in some.dtypes if kind.startswith("map<")}
+        return some.join(keys, _same_keys(groups, maps))
 
     def _in_order(
         self, made: Made, runs: WindowRuns, rows: RowSet, places: Sequence[tuple[int, int]]

@@ -17,6 +17,11 @@ from pyspark.sql import functions as F
 
 from dslog.capture.spark.plan_reader import analysed, as_column, jvm_of, of_plan, scala_object
 
+_SESSION = "spark.sessionWindow"
+"""Marks, in Spark's metadata, a key that is merged with those that overlap it."""
+NAMING = {"PipeOperator", "SubqueryAlias", "View"}
+"""Nodes that give names, and nothing else."""
+
 _PREDICATES_TO_JOINS = ("PullupCorrelatedPredicates", "RewritePredicateSubquery")
 _OTHERS_TO_JOINS = ("RewriteCorrelatedScalarSubquery", "RewriteLateralSubquery")
 _SUBQUERIES = {
@@ -32,8 +37,13 @@ def items(seq: Any) -> Iterator[Any]:
 
 
 def kind_of(node: Any) -> str:
-    """Return the name of a node's class."""
-    return str(node.getClass().getSimpleName()).rstrip("$")
+    """Return the name of a node's class: of a plan's or an expression's, in one call to Java."""
+    return str(node.productPrefix())
+
+
+def class_of(thing: Any) -> str:
+    """Return the name of the class of anything of Java's."""
+    return str(thing.getClass().getSimpleName()).rstrip("$")
 
 
 def expr_id(named: Any) -> int:
@@ -77,6 +87,8 @@ def references(expression: Any) -> list[int]:
 def pivots_of(groups: Any) -> dict[int, Any]:
     """Return the aggregates that put values in the places of a pivot, by their ids."""
     found: dict[int, Any] = {}
+    if "pivotfirst" not in str(groups.aggregateExpressions().mkString()):
+        return found
     for one in items(groups.aggregateExpressions()):
         if "pivotfirst" in str(one.toString()):
             found |= {expr_id(one): e for e in walk(one) if kind_of(e) == "PivotFirst"}
@@ -100,6 +112,19 @@ def equal_columns(condition: Any) -> list[tuple[int, int]]:
     if not named or str(left.name()).lower() != str(right.name()).lower():
         return []
     return [(expr_id(left), expr_id(right))]
+
+
+def is_session(key: Any) -> bool:
+    """Whether a key is merged with those that overlap it."""
+    named = kind_of(key) in ("AttributeReference", "Alias")
+    return named and _SESSION in str(key.metadata().json())
+
+
+def has_one_row(plan: Any) -> bool:
+    """Whether a plan gives a row whatever its tables hold."""
+    while kind_of(plan) in ("Project", *NAMING):
+        plan = plan.child()
+    return kind_of(plan) == "Aggregate" and plan.groupingExpressions().isEmpty()
 
 
 @dataclass(frozen=True)
@@ -200,6 +225,10 @@ class Catalyst:
         """Whether an expression gives the same each time: clocks and users' functions may not."""
         drawn = not expression.deterministic() or expression.containsAnyPattern(self._drawn)
         return not drawn
+
+    def is_aggregate(self, expression: Any) -> bool:
+        """Whether an expression aggregates rows."""
+        return bool(expression.containsPattern(self._patterns.AGGREGATE_EXPRESSION()))
 
     def has_subquery(self, tree: Any) -> bool:
         """Whether there is a subquery in an expression, or in a plan."""

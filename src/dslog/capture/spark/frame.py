@@ -292,15 +292,14 @@ def same_rows(rule: PlanRule, plan: Any) -> bool:
 
     What may fail is computed, and kept if it does not.
     """
-    while kind_of(plan) in ("Project", "SubqueryAlias", "View"):
+    above = []
+    while (kind := kind_of(plan)) in ("Project", "SubqueryAlias", "View"):
         if rule.is_table(plan):
-            return True
-        if kind_of(plan) == "Project":
-            kinds = {kind_of(e) for one in items(plan.projectList()) for e in walk(one)}
-            if kinds - _NEVER_FAIL:
-                return False
+            break
+        above += [plan] if kind == "Project" else []
         plan = plan.child()
-    return rule.is_table(plan)
+    expressions = (e for p in above for one in items(p.projectList()) for e in walk(one))
+    return rule.is_table(plan) and all(kind_of(e) in _NEVER_FAIL for e in expressions)
 
 
 class KnownFrames:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
+from pyspark.sql import DataFrame
+
+from dslog.capture.spark.catalyst import expr_id
 from dslog.capture.spark.source import Kept
 from dslog.capture.spark.table_node import TableNode
 
@@ -16,6 +19,19 @@ class Source:
 
     table: TableNode
     kept: Kept
+
+
+class Known(Protocol):
+    """The tracked tables that plans are made of."""
+
+    def table_of(self, node: Any, marks: str) -> Source | None:
+        """Return the table that a node with these marks is, if it is one."""
+
+    def behind(self, node: Any) -> Iterable[Source]:
+        """Return tables that values of a leaf may be from, which says nothing of it itself."""
+
+    def keep(self, frame: DataFrame) -> Kept:
+        """Compute rows and keep them."""
 
 
 Cell = tuple[int | TableNode, int]
@@ -134,3 +150,15 @@ class WindowRuns:
     place: str
     parts: Sequence[str]
     reads: Sequence[tuple[str, str, Mapping[int, Cells]]]
+
+
+def in_other_rows(cells: Cells, ids: Mapping[int, Any]) -> Cells:
+    """Say of cells in rows with some ids that they are in those with others."""
+    return frozenset(
+        (expr_id(ids[of]) if isinstance(of, int) and of in ids else of, c) for of, c in cells
+    )
+
+
+def ids_of(rows: PlanRows, copies: Mapping[int, Any]) -> dict[int, tuple[Source, Any]]:
+    """Return what ids that were named once more are of."""
+    return {expr_id(one): (rows.ids[of][0], one.toAttribute()) for of, one in copies.items()}

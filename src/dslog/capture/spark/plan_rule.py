@@ -8,16 +8,17 @@ rule is a table each of whose cells may come from all rows below.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Protocol
-
-from pyspark.sql import DataFrame
+from typing import Any, ClassVar
 
 from dslog.capture.spark.catalyst import (
+    NAMING,
     Catalyst,
     equal_columns,
     expr_id,
+    has_one_row,
+    is_session,
     items,
     kind_of,
     output_ids,
@@ -26,33 +27,23 @@ from dslog.capture.spark.catalyst import (
     skips_nulls,
     walk,
 )
+from dslog.capture.spark.column_reads import ColumnReads
 from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_rows import (
     NONE,
     Cells,
-    Fields,
     Groups,
+    Known,
     Made,
     PlanRows,
     Source,
     WindowRuns,
+    ids_of,
+    in_other_rows,
 )
 from dslog.capture.spark.row_id import fresh_column
 from dslog.capture.spark.source import Kept
 from dslog.capture.spark.table_node import TableNode
-
-
-class Known(Protocol):
-    """The tracked tables that plans are made of."""
-
-    def table_of(self, node: Any, marks: str) -> Source | None:
-        """Return the table that a node with these marks is, if it is one."""
-
-    def behind(self, node: Any) -> Iterable[Source]:
-        """Return tables that values of a leaf may be from, which says nothing of it itself."""
-
-    def keep(self, frame: DataFrame) -> Kept:
-        """Compute rows and keep them."""
 
 
 class PlanRule:
@@ -67,7 +58,8 @@ class PlanRule:
         self.catalyst = catalyst
         self._known = known
         self._make = make
-        self._subqueries: dict[int, Cells] = {}
+        self._columns = ColumnReads(catalyst)
+        self._read = self._columns.read
 
     def follow(self, node: Any) -> PlanRows:
         """Return a plan with ids for a plan."""
@@ -124,7 +116,7 @@ class PlanRule:
 
     def _same(self, node: Any) -> PlanRows:
         child = self.follow(node.child())
-        if kind_of(node) in _NAMES:
+        if kind_of(node) in NAMING:
             return child
         plan = node.withNewChildren(self.catalyst.seq([child.plan]))
         if kind_of(node) in _CHOOSING:  # rows that are left out might have been in
@@ -149,20 +141,25 @@ class PlanRule:
         if kind_of(node.child()) == "Aggregate" and pivots_of(node.child()):
             return self._pivot(node, node.child())
         node, child = self._below(node)
-        named = list(items(node.projectList()))
-        reads = {expr_id(one): self._read(child, [one]) for one in named}
+        columns, numbers = node.projectList(), output_ids(node)
+        reads = {number: child.reads[number] for number in numbers if number in child.reads}
+        named = {n: columns.apply(at) for at, n in enumerate(numbers) if n not in reads}
+        reads |= {number: self._read(child, [one]) for number, one in named.items()}
         tag = self.catalyst.hidden_output
         if child.equal and node.getTagValue(tag).isDefined():
             for left, right in child.equal:  # a join on names: the column is that of both sides
                 both = child.read((left, right))
-                for one in named:
-                    if {left, right} & set(references(one)):
-                        reads[expr_id(one)] |= both
-        plan = self.catalyst.project([*named, *child.hidden], child.plan)
-        steady = child.steady and all(map(self.catalyst.is_steady, named))
-        structs = child.fields or "struct(" in str(node.projectList().mkString())
-        found = ((expr_id(one), self._fields(child, one)) for one in named if structs)
-        made = {number: fields for number, fields in found if fields is not None}
+                for number in reads:
+                    used = references(named[number]) if number in named else (number,)
+                    if not {left, right}.isdisjoint(used):
+                        reads[number] |= both
+        hidden = self.catalyst.seq(child.hidden)
+        plan = self.catalyst.logical.Project(columns.appendedAll(hidden), child.plan)
+        steady = child.steady and all(map(self.catalyst.is_steady, named.values()))
+        made = {number: some for number, some in child.fields.items() if number in reads}
+        structs = named if child.fields or "struct(" in str(columns.mkString()) else {}
+        found = ((number, self._columns.fields(child, one)) for number, one in structs.items())
+        made |= {number: fields for number, fields in found if fields is not None}
         return replace(child, plan=plan, reads=reads, steady=steady, equal=(), fields=made)
 
     def _generate(self, node: Any) -> PlanRows:
@@ -242,12 +239,12 @@ class PlanRule:
         reads: dict[int, Cells] = {expr_id(one): NONE for one in outputs[:width]}
         for child, old in zip(children, items(node.children()), strict=True):
             for new, number in zip(outputs[:width], output_ids(old), strict=True):
-                reads[expr_id(new)] |= _moved(child.reads.get(number, NONE), renamed)
+                reads[expr_id(new)] |= in_other_rows(child.reads.get(number, NONE), renamed)
         return PlanRows(
             plan,
             ids,
             reads,
-            _moved(NONE.union(*(child.decides for child in children)), renamed),
+            in_other_rows(NONE.union(*(child.decides for child in children)), renamed),
             all(child.steady for child in children),
             all(child.exact for child in children),
         )
@@ -285,16 +282,16 @@ class PlanRule:
         for column, output in enumerate(items(node.output())):
             reads[expr_id(output)] = frozenset().union(
                 *(
-                    _moved(self._read(child, [expressions[column]]), new)
+                    in_other_rows(self._read(child, [expressions[column]]), new)
                     for new, expressions in zip(new_ids, projections, strict=True)
                 )
             )
-        decides = NONE.union(*(_moved(child.decides, new) for new in new_ids))
+        decides = NONE.union(*(in_other_rows(child.decides, new) for new in new_ids))
         below = output_ids(node.child())
         keys = [c for c, o in enumerate(items(node.output())) if expr_id(o) not in below]
         counted = frozenset().union(
             *(
-                _moved(self._read(child, [one[c] for c in keys]) or child.read(below), new)
+                in_other_rows(self._read(child, [one[c] for c in keys]) or child.read(below), new)
                 for new, one in zip(new_ids, projections, strict=True)
             )
         )
@@ -319,12 +316,12 @@ class PlanRule:
         counted = (child.counted or key_read) if keys else child.read(output_ids(node.child()))
         reads = {}
         for one in made:
-            counts = any(kind_of(e) == "AggregateExpression" for e in walk(one))
-            reads[expr_id(one)] = self._read(child, [one]) or (counted if counts else NONE)
+            read = self._read(child, [one])
+            reads[expr_id(one)] = read or (counted if self.catalyst.is_aggregate(one) else NONE)
         names, extra = self._named(keys)
         plan = self.catalyst.aggregate(keys, [*made, *extra], child.plan, node.hint())
         groups = replace(child, reads=reads, decides=child.decides | key_read)
-        spans = [name for name, key in zip(names, keys, strict=False) if _is_session(key)]
+        spans = [name for name, key in zip(names, keys, strict=False) if is_session(key)]
         return self._grouped(
             "aggregate", plan, items(node.output()), names, [(groups, extra)], spans=spans
         )
@@ -350,7 +347,7 @@ class PlanRule:
         inner = self.catalyst.project([*items(child.plan.output()), *made], child.plan)
         ids = dict(child.ids)
         for copy in copies:
-            ids |= _ids_of(child, copy)
+            ids |= ids_of(child, copy)
         aggregates = [*items(groups.aggregateExpressions()), *extra]
         plan = self.catalyst.aggregate(keys, aggregates, inner, groups.hint())
         keyed = self.catalyst.columns(plan)
@@ -365,7 +362,7 @@ class PlanRule:
                     pivot = pivots[expr_id(item.child())]
                     copy = copies[int(item.ordinal().value())]
                     read = self._read(child, [pivot.valueColumn(), pivot.pivotColumn()])
-                    cells |= _moved(read, copy)
+                    cells |= in_other_rows(read, copy)
             reads[expr_id(one)] = cells
         decides = child.decides | self._read(child, [*keys, column])
         side = replace(child, plan=inner, ids=ids, reads=reads, decides=decides)
@@ -399,7 +396,7 @@ class PlanRule:
 
     def _named(self, keys: Sequence[Any]) -> tuple[list[str], list[Any]]:
         """Give keys names that nothing else has; many of them become one value."""
-        if len(keys) > FrameCost.current().keys_apart and not any(map(_is_session, keys)):
+        if len(keys) > FrameCost.current().keys_apart and not any(map(is_session, keys)):
             keys = [self.catalyst.struct(keys)]
         found = [(fresh_column("key"), key) for key in keys]
         return [name for name, _ in found], [self.catalyst.alias(key, name) for name, key in found]
@@ -538,8 +535,8 @@ class PlanRule:
                     of_rows = {of for of, _ in default if isinstance(of, int)}
                     copies = self._copies(child, of_rows, self.catalyst.is_zero(sizes[text]))
                     keys += copies.values()
-                    ids |= _ids_of(child, copies)
-                    default = _moved(default, copies)
+                    ids |= ids_of(child, copies)
+                    default = in_other_rows(default, copies)
                 own[expr_id(one)] = default
             some = ([value], order, parts)
             read = next((r for e in some if (r := self._read(child, e))), NONE)
@@ -620,43 +617,7 @@ class PlanRule:
         plan = node.withNewChildren(self.catalyst.seq([child.plan]))
         return replace(child, plan=plan, reads=reads, equal=())
 
-    # expressions
-
-    def _read(self, rows: PlanRows, expressions: Iterable[Any]) -> Cells:
-        """Return the cells that expressions read, subqueries included."""
-        found: Cells = NONE
-        for expression in expressions:
-            found |= self._named_in(rows, expression)
-            if self._subqueries:
-                for one in self.catalyst.subqueries_in(expression):
-                    found |= self._subqueries.get(expr_id(one), NONE)
-        return found
-
-    def _named_in(self, rows: PlanRows, expression: Any) -> Cells:
-        """Return the cells of columns that an expression names, or of fields of these."""
-        kind, names = kind_of(expression) if rows.fields else "", references(expression)
-        if kind == "AttributeReference" or not {*names} & {*rows.fields}:
-            return rows.read(names)
-        if kind == "GetStructField":
-            fields = self._fields(rows, expression.child())
-            if fields is not None:
-                return fields[int(expression.ordinal())][0]
-        return NONE.union(*(self._named_in(rows, e) for e in items(expression.children())))
-
-    def _fields(self, rows: PlanRows, expression: Any) -> Fields | None:
-        """Return what the fields of a struct read, if the plan makes it."""
-        kind = kind_of(expression)
-        if kind == "Alias":
-            return self._fields(rows, expression.child())
-        if kind == "AttributeReference":
-            return rows.fields.get(expr_id(expression))
-        if kind == "GetStructField":
-            fields = self._fields(rows, expression.child())
-            return None if fields is None else fields[int(expression.ordinal())][1]
-        if kind != "CreateNamedStruct":
-            return None
-        values = items(expression.valExprs())
-        return tuple((self._read(rows, [v]), self._fields(rows, v)) for v in values)
+    # subqueries
 
     def _below(self, node: Any) -> tuple[Any, PlanRows]:
         """Follow what a node is over, and give its rows the ids of subqueries of the node."""
@@ -674,21 +635,21 @@ class PlanRule:
         number = expr_id(subquery)
         if kind_of(subquery) != "ScalarSubquery" or not subquery.outerAttrs().isEmpty():
             plan, cells = self._held(subquery.plan())
-            self._subqueries[number] = cells
+            self._columns.subqueries[number] = cells
             decides = rows.decides | PlanRows(plan).or_absent(cells)
             exact = rows.exact and not cells
             return replace(rows, decides=decides, steady=False, exact=exact), plan
         plan = self.catalyst.with_joins(subquery.plan())
         found = self._once(self.follow(plan), items(plan.output()))
         cells = found.read(output_ids(plan))
-        decides = found.decides if _has_one_row(plan) else found.or_absent(found.decides)
+        decides = found.decides if has_one_row(plan) else found.or_absent(found.decides)
         rows = replace(
             rows,
             decides=rows.decides | decides,
             steady=rows.steady and found.steady,
             exact=rows.exact and found.exact,
         )
-        self._subqueries[number] = cells
+        self._columns.subqueries[number] = cells
         if found.ids:
             right = self.catalyst.project(found.hidden, found.plan)
             joined = self.catalyst.joined(rows.plan, right)
@@ -712,16 +673,12 @@ class PlanRule:
     }
 
 
-_NAMES = {"PipeOperator", "SubqueryAlias", "View"}
 _CHOOSING = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"}
 _SAME = {
-    *_NAMES, *_CHOOSING, "Repartition", "RepartitionByExpression", "RebalancePartitions",
+    *NAMING, *_CHOOSING, "Repartition", "RepartitionByExpression", "RebalancePartitions",
     "ResolvedHint", "UnresolvedHint", "CollectMetrics", "EventTimeWatermark",
 }  # fmt: skip
 """Nodes that leave rows and columns as they are, or some rows out."""
-
-_SESSION = "spark.sessionWindow"
-"""Marks, in Spark's metadata, a key that is merged with those that overlap it."""
 
 _MERGING = {"Aggregate", "Distinct", "Intersect", "Except", "Deduplicate", "Window"}
 """Nodes whose rows become a table."""
@@ -737,26 +694,3 @@ _STEADY = {"LocalRelation", "Range", "OneRowRelation", "LogicalRelation", "Comma
 
 _WHOLE = {"NTile", "PercentRank", "CumeDist"}
 """Window functions that read the size of the partition."""
-
-
-def _is_session(key: Any) -> bool:
-    named = kind_of(key) in ("AttributeReference", "Alias")
-    return named and _SESSION in str(key.metadata().json())
-
-
-def _has_one_row(plan: Any) -> bool:
-    """Whether a plan gives a row whatever its tables hold."""
-    while kind_of(plan) in ("Project", *_NAMES):
-        plan = plan.child()
-    return kind_of(plan) == "Aggregate" and plan.groupingExpressions().isEmpty()
-
-
-def _moved(cells: Cells, ids: Mapping[int, Any]) -> Cells:
-    """Say of cells in rows with some ids that they are in those with others."""
-    return frozenset(
-        (expr_id(ids[of]) if isinstance(of, int) and of in ids else of, c) for of, c in cells
-    )
-
-
-def _ids_of(rows: PlanRows, copies: Mapping[int, Any]) -> dict[int, tuple[Source, Any]]:
-    return {expr_id(one): (rows.ids[of][0], one.toAttribute()) for of, one in copies.items()}

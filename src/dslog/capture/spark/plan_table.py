@@ -150,7 +150,11 @@ class PlanTables:
                     columns.setdefault(of, (set(), set()))[decides].add((place, column))
         others = [of for of in columns if isinstance(of, TableNode)]
         named: list[int | TableNode] = [of for of in before.ids if of in columns]
-        few = self._few(ids.select(OUT, *(f"i{of}" for of in named)), known) if named else None
+        few = None
+        if named:
+            ids = ids.select(OUT, *(f"i{of}" for of in named))
+            ids = ids if known is not None else self.tracker.once(ids)
+            few = self._few(ids, known)
         for of in named + sorted(others, key=lambda table: table.node.name):
             read, decided = columns[of]
             link = fresh_column("link")

@@ -18,7 +18,7 @@ import numpy as np
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dslog.capture.spark.catalyst import items, kind_of, output_names
+from dslog.capture.spark.catalyst import class_of, items, output_names
 from dslog.capture.spark.frame import Frame
 from dslog.capture.spark.manifest import (
     UNKNOWN,
@@ -54,7 +54,7 @@ Run = tuple[tuple[int, tuple[str, ...], int], int, int]
 
 
 @dataclass(frozen=True)
-class Spread:
+class RowSpread:
     """How rows are spread: by values over folders, and by hashes over buckets."""
 
     folders: tuple[str, ...] = ()
@@ -63,18 +63,18 @@ class Spread:
     sorted: tuple[str, ...] = ()
 
 
-class Sink:
+class RowSink:
     """Rows of a frame on their way to files in a folder."""
 
     def __init__(
         self,
         frame: Frame,
-        spread: Spread,
+        spread: RowSpread,
         options: Mapping[str, object],
         columns: Sequence[str] | None = None,
     ) -> None:
         self._columns = columns  # their names, where they go by place
-        self.frame = _in_order(frame, spread, columns) if spread != Spread() else frame
+        self.frame = _in_order(frame, spread, columns) if spread != RowSpread() else frame
         self._spread = spread
         self._options = {name.lower(): value for name, value in options.items()}
         self._before: dict[str, tuple[int, int]] = {}
@@ -145,11 +145,11 @@ class Sink:
         tasks = Counter[int]()
         for (task, _, _), _, count in runs:
             tasks[task] += count
-        return self._spread == Spread() or max(tasks.values(), default=0) <= _IN_ORDER
+        return self._spread == RowSpread() or max(tasks.values(), default=0) <= _IN_ORDER
 
     def _runs(self, kept: Kept) -> Iterator[Run]:
         """Say which rows follow each other in a file, or in several of one task."""
-        if self._spread == Spread():
+        if self._spread == RowSpread():
             numbering = kept.one.numbering
             for task, (start, count) in enumerate(
                 zip(numbering.offsets.tolist(), numbering.counts, strict=True)
@@ -184,7 +184,7 @@ def _value(text: Column) -> Column:
     return F.nullif(text, F.lit(""))
 
 
-def _bucket(hashed: Sequence[Column], spread: Spread) -> list[Column]:
+def _bucket(hashed: Sequence[Column], spread: RowSpread) -> list[Column]:
     return [F.pmod(F.hash(*hashed), F.lit(spread.buckets))] if spread.buckets else []
 
 
@@ -195,7 +195,7 @@ def _has_breaks(files: Sequence[str], kept: Kept) -> bool:
     texts = [
         as_column(kept.frame, one).cast("string").rlike(_BREAKS)
         for one in items(kept.plan.output())
-        if kind_of(one.dataType()) in _TEXTS
+        if class_of(one.dataType()) in _TEXTS
     ]
     if not texts:
         return False
@@ -212,7 +212,7 @@ def _folder(name: str) -> str:
     return f"{column.lower()}={value}"
 
 
-def _in_order(frame: Frame, spread: Spread, columns: Sequence[str] | None) -> Frame:
+def _in_order(frame: Frame, spread: RowSpread, columns: Sequence[str] | None) -> Frame:
     """Return a frame whose rows follow each other where they go to one folder and bucket."""
     plain = frame.plain.toDF(*columns) if columns else frame.plain
     names = [name.lower() for name in plain.columns]
@@ -280,7 +280,7 @@ class Writer:
         columns = None
         if name == "insertInto" and table:
             columns = self._frame.plain.sparkSession.table(table).columns
-        sink = Sink(self._frame, spread or Spread(), self._options(kwargs), columns)
+        sink = RowSink(self._frame, spread or RowSpread(), self._options(kwargs), columns)
         sink.before(folder)
         writer = self._of(sink.rows)
         for call, some, more in self._calls:
@@ -310,7 +310,9 @@ class Writer:
         found = kwargs.get("tableName", kwargs.get("name", args[0] if args else None))
         return None if found is None else str(found)
 
-    def _spread(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Spread | None:
+    def _spread(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> RowSpread | None:
         """Return how rows are spread; None if that is not known."""
         table = self._table(name, args, kwargs)
         found = spread_of_table(self._frame.plain.sparkSession, table) if table else None
@@ -318,8 +320,8 @@ class Writer:
         if kwargs.get("partitionBy"):
             calls.append(("partitionBy", (kwargs["partitionBy"],), {}))
         if name == "insertInto" or not calls:
-            return found or Spread()
-        found = Spread()
+            return found or RowSpread()
+        found = RowSpread()
         for call, some, more in calls:
             names = _texts([*some, *more.values()])
             if names is None or call == "clusterBy":
@@ -379,7 +381,7 @@ def folder_of_table(session: SparkSession, table: str) -> str | None:
     return str(paths.apply(0).toString()) if paths is not None and paths.size() == 1 else None
 
 
-def spread_of_table(session: SparkSession, table: str) -> Spread | None:
+def spread_of_table(session: SparkSession, table: str) -> RowSpread | None:
     """Return how rows of a table are spread, if there is such a table of files."""
     relation = _relation(session, table)
     if relation is None:
@@ -387,9 +389,9 @@ def spread_of_table(session: SparkSession, table: str) -> Spread | None:
     return spread_of(relation.partitionSchema().names(), relation.bucketSpec())
 
 
-def spread_of(folders: Any, bucket: Any) -> Spread:
+def spread_of(folders: Any, bucket: Any) -> RowSpread:
     """Return what Spark says of folders and buckets."""
-    found = Spread(tuple(map(str, folders)))
+    found = RowSpread(tuple(map(str, folders)))
     if not bucket.isDefined():
         return found
     hashed, ordered = bucket.get().bucketColumnNames(), bucket.get().sortColumnNames()

@@ -15,7 +15,7 @@ from dslog.capture.spark.catalyst import Catalyst, expr_id, items, kind_of, outp
 from dslog.capture.spark.frame import Frame, KnownFrames
 from dslog.capture.spark.plan_reader import analysed, execution, of_plan, scala_object
 from dslog.capture.spark.row_id import RowSet
-from dslog.capture.spark.sink import Sink, folder_of_table, leave, spread_of
+from dslog.capture.spark.sink import RowSink, folder_of_table, leave, spread_of
 from dslog.capture.spark.table_node import Origin, Tracker
 
 _WRITES = re.compile(r"\b(insert|create|replace)\b", re.IGNORECASE)
@@ -67,7 +67,7 @@ def _written(tracker: Tracker, session: SparkSession, query: str) -> DataFrame |
         where = str(made.identifier().quotedString())
         folder, options = folder_of_table(session, where), _mapped(made.storage().properties())
         spread = spread_of(items(made.partitionColumnNames()), made.bucketSpec())
-    sink = Sink(frame, spread, options, names)
+    sink = RowSink(frame, spread, options, names)
     sink.before(folder)
     result = of_plan(some, _on_rows(Catalyst(some), command, analysed(sink.rows)))
     folder = folder or folder_of_table(session, where)

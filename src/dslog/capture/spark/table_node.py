@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from dslog.capture.recorder import Node, Step, StoreRecorder
 from dslog.capture.spark.row_id import RowSet
-from dslog.capture.spark.source import Kept, fix_order
+from dslog.capture.spark.source import Kept, fix_order, is_local
 from dslog.capture.table_product import Pairs, RowMap, TableProduct, unite_products
 from dslog.config import Config
 from dslog.errors import CaptureError
@@ -149,6 +149,10 @@ class Tracker:
     def keep(self, frame: DataFrame) -> Kept:
         """Compute rows and keep them."""
         return fix_order(frame, self._scratch)
+
+    def once(self, frame: DataFrame) -> DataFrame:
+        """Have rows that are read several times computed the first time, if they can be kept."""
+        return frame.localCheckpoint(eager=False) if is_local(frame) else frame
 
     def _let_go(self) -> None:
         with self.lock:

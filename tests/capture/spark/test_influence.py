@@ -56,8 +56,6 @@ QUERIES = {
         (select name from kinds where rate > 25 group by name)""",
     "not exists in distinct": """select id from items where not exists
         (select 1 from (select distinct name from kinds where not sold) d where name = kind)""",
-    "left join a group": """select id, n from items left join
-        (select name, count(*) n from kinds where sold group by name) g on kind = name""",
     "correlated count": """select id, (select count(*) from kinds where name = kind and rate > 15) n
         from items""",
     "except distinct": """select name from kinds except
@@ -66,8 +64,6 @@ QUERIES = {
         from items""",
     "scalar of a row": """select id, (select rate from kinds where sold order by name limit 1) r
         from items""",
-    "top of a group": """select kind, s from (select kind, sum(price) s from items where id < 6
-        group by kind) g order by s desc nulls last, kind limit 1""",
     "default of lag": """select id, lag(price, 1, cast(id as double)) over (partition by kind
         order by id) p from items where id < 6""",
 }

@@ -67,11 +67,6 @@ FORMS = {
         lambda r, to: r.schema("x int, id string, p string").csv(to, header=True),
         {"key": "x", "p": 2},
     ),
-    "csv in part": (
-        lambda w, to: w.csv(to),
-        lambda r, to: r.schema("x int").csv(to),
-        {"key": "x"},
-    ),
     "json in another order": (
         lambda w, to: w.format("json").save(to),
         lambda r, to: r.schema("x int, id int, q int").json(to),
@@ -99,7 +94,6 @@ def test_files(form, spark, store, table, tmp_path):
 
 
 TABLES = {
-    "buckets": lambda t, name: t.write.bucketBy(2, "x").sortBy("p").saveAsTable(name),
     "folders and buckets": lambda t, name: (
         t.write.partitionBy("p").bucketBy(2, "id").saveAsTable(name)
     ),
@@ -124,7 +118,6 @@ def test_tables(form, spark, store, table):
 
 
 COMMANDS = {
-    "create": ["create table written using parquet as select id, x, p from o"],
     "create json by folder": [
         "create table written using json partitioned by (p) as select * from o"
     ],

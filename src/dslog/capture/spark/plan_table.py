@@ -35,6 +35,7 @@ from dslog.capture.spark.window_runs import map_runs
 from dslog.capture.table_product import Pairs, RowMap, RowTerms
 from dslog.compress.provrc import provrc
 from dslog.spark.relation_job import Options, compress_frame
+from dslog.types import I64
 
 
 def position(column: str, numbering: Numbering) -> Column:
@@ -48,6 +49,19 @@ def position(column: str, numbering: Numbering) -> Column:
 
 
 OUT, IN = "b0", "a0"
+
+
+def _sorted_pairs(first: I64, second: I64) -> I64:
+    """Return different pairs of numbers, sorted.
+
+    >>> _sorted_pairs(np.array([1, 0, 1, 0]), np.array([2, 5, 2, 4])).tolist()
+    [[0, 4], [0, 5], [1, 2]]
+    """
+    order = np.lexsort((second, first))
+    pairs = np.stack([first[order], second[order]], axis=1).astype(np.int64)
+    new = np.ones(len(pairs), np.bool_)
+    new[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    return pairs[new]
 
 
 def _same_keys(groups: Groups, maps: Container[str]) -> Column:
@@ -153,7 +167,8 @@ class PlanTables:
         few = None
         if named:
             ids = ids.select(OUT, *(f"i{of}" for of in named))
-            ids = ids if known is not None else self.tracker.once(ids)
+            if known is None:
+                ids, known = self.tracker.once(ids)
             few = self._few(ids, known)
         for of in named + sorted(others, key=lambda table: table.node.name):
             read, decided = columns[of]
@@ -250,10 +265,9 @@ class PlanTables:
         if isinstance(pairs, pa.Table):
             columns = [column.to_numpy() for column in pairs.drop_null().columns]
             sides = [out.positions(columns[0]), in_.positions(columns[1])]
-            relation = np.stack(sides[::-1] if forward else sides, axis=1).astype(np.int64)
             shape = (in_.total, out.total) if forward else (out.total, in_.total)
-            table = provrc(np.unique(relation, axis=0), shape[:1], shape[1:])
-            return RowMap(table, forward=forward)
+            relation = _sorted_pairs(*(sides[::-1] if forward else sides))
+            return RowMap(provrc(relation, shape[:1], shape[1:]), forward=forward)
         columns = [position(name, n) for name, n in zip(pairs.columns, (out, in_), strict=True)]
         totals = [out.total, in_.total]
         if forward:

@@ -264,12 +264,13 @@ def with_ids(frame: DataFrame, column: str) -> DataFrame:
     return frame.select("*", F.monotonically_increasing_id().alias(column))
 
 
-def _count_rdd(frame: DataFrame, rdd: Any) -> Numbering:
-    """Count the rows of each partition of an RDD in one job.
+def count_rdd(frame: DataFrame) -> Numbering:
+    """Count the rows of each partition of a frame that is one RDD, in one job.
 
     Numbering an RDD counts the rows before each partition; one more is put behind the last.
     """
     context: Any = frame.sparkSession.sparkContext
+    rdd = analysed(frame).rdd()
     one = context._jsc.parallelize(context._jvm.java.util.ArrayList([0]), 1).rdd()  # noqa: SLF001
     numbered = rdd.union(one).toJavaRDD().zipWithIndex().rdd()
     starts = [int(partition.startIndex()) for partition in numbered.partitions()]
@@ -297,8 +298,7 @@ def fix_order(frame: DataFrame, scratch: Path) -> Kept:
         kept, placed = numbered.localCheckpoint(eager=False), True
     else:
         kept, placed = _filed(numbered, scratch / uuid4().hex), False
-    plan = analysed(kept)
-    counted = _count_rdd(kept, plan.rdd()) if placed else _count_ids(kept, column)
+    counted = count_rdd(kept) if placed else _count_ids(kept, column)
     return Kept(kept, Id(column, counted), placed=placed)
 
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from dslog.capture.recorder import Node, Step, StoreRecorder
 from dslog.capture.spark.row_id import RowSet
-from dslog.capture.spark.source import Kept, fix_order, is_local
+from dslog.capture.spark.source import Kept, count_rdd, fix_order, is_local
 from dslog.capture.table_product import Pairs, RowMap, TableProduct, unite_products
 from dslog.config import Config
 from dslog.errors import CaptureError
@@ -150,9 +150,12 @@ class Tracker:
         """Compute rows and keep them."""
         return fix_order(frame, self._scratch)
 
-    def once(self, frame: DataFrame) -> DataFrame:
-        """Have rows that are read several times computed the first time, if they can be kept."""
-        return frame.localCheckpoint(eager=False) if is_local(frame) else frame
+    def once(self, frame: DataFrame) -> tuple[DataFrame, int | None]:
+        """Compute rows that are read several times once, and count them, if they can be kept."""
+        if not is_local(frame):
+            return frame, None
+        kept = frame.localCheckpoint(eager=False)
+        return kept, count_rdd(kept).total
 
     def _let_go(self) -> None:
         with self.lock:

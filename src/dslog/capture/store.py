@@ -172,9 +172,10 @@ class Store(LineageStore):
 
         ``params`` are values for markers in the query, ``:name``, as ``spark.sql`` takes them.
         """
+        from dslog.capture.spark.sql_command import run_sql  # noqa: PLC0415
         from dslog.capture.spark.tracked_frame import record_frame  # noqa: PLC0415
 
-        frame = self._engines.session().sql(query, args=params or None)
+        frame = run_sql(self._tables(), self._engines.session(), query, params)
         return record_frame(self._tables(), frame, name, "sql", {"query": query}, "query")
 
     def name_of(self, value: object) -> str | None:

@@ -242,6 +242,9 @@ class Catalog(Protocol):
     def shape(self, name: str) -> Shape | None:
         """Return an array's shape, or None when there is no such array."""
 
+    def identity(self) -> str:
+        """Return what tells this store from all others; nothing if it has no such thing."""
+
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the names of a table's columns; none if it has none."""
 

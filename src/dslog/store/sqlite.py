@@ -8,6 +8,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from dslog.cells.cellset import PLAIN, Labels, Leak
 from dslog.errors import CorruptError, StoreError
@@ -184,6 +185,14 @@ class SqliteCatalog(Connection):
     def shape(self, name: str) -> Shape | None:
         """Return an array's shape, or None when there is no such array."""
         return self.shapes([name]).get(name)
+
+    def identity(self) -> str:
+        """Return what tells this store from all others, wherever it lies; made when first asked."""
+        query = "SELECT value FROM meta WHERE key = 'identity'"
+        if not self.rows(query) and self.writable:
+            with self.writing():
+                self.rows("INSERT OR IGNORE INTO meta VALUES ('identity', ?)", uuid4().hex)
+        return next((str(value) for (value,) in self.rows(query)), "")
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the names of a table's columns, as the operation that made it has them."""

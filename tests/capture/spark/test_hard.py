@@ -183,9 +183,12 @@ def test_a_frame_that_fails_harms_no_other(spark, numbers, tmp_path):
 
 def test_frames_of_two_stores(store, numbers, spark):
     with dslog.open(":memory:") as other:
-        table = other.track(spark.range(7).toDF("g"), "table")
-        with pytest.raises(CaptureError, match="another store"):
-            numbers.join(table, "g").collect()
+        table = other.track(spark.range(7).selectExpr("id g", "rand() r").coalesce(1), "table")
+        values = [row.r for row in table.collect()]
+        frame = numbers.join(table, "g")
+        for number, row in enumerate(frame.collect()):
+            assert row.r == values[row.g]
+            assert cells(store, frame, (number, "r"), "table") == {(row.g, 1)}
 
 
 def test_frames_stand_where_frames_do(spark, store, numbers):
@@ -250,3 +253,17 @@ def test_checkpoints_go_on(spark, store, numbers):
     found = store.backward(store.name_of(apart), (0, "id"), to="numbers")
     assert not found.exact
     assert found.count > 0
+
+
+def test_many_keys(spark, store):
+    names = [f"c{n}" for n in range(60)]
+    df = spark.range(6).selectExpr(*(f"id % 3 + {n} as c{n}" for n in range(60))).coalesce(1)
+    table = store.track(df, "table")
+    for frame in (
+        table.distinct(),
+        table.groupBy(*names).agg(F.count("c1").alias("n")),
+        table.intersect(table),
+        table.dropDuplicates(names),
+    ):
+        for number, row in enumerate(frame.collect()):
+            assert cells(store, frame, (number, "c7"), "table") == {(row.c0, 7), (row.c0 + 3, 7)}

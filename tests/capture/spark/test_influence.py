@@ -52,6 +52,20 @@ QUERIES = {
     "either": """select kind, sum(price) s from items where
         id in (select max(id) from items group by kind)
         or kind in (select name from kinds where sold) group by kind""",
+    "not in a group": """select id, price from items where kind not in
+        (select name from kinds where rate > 25 group by name)""",
+    "not exists in distinct": """select id from items where not exists
+        (select 1 from (select distinct name from kinds where not sold) d where name = kind)""",
+    "correlated count": """select id, (select count(*) from kinds where name = kind and rate > 15) n
+        from items""",
+    "except distinct": """select name from kinds except
+        (select distinct kind from items where price > 4)""",
+    "exists as a value": """select id, exists (select 1 from kinds where name = kind and sold) e
+        from items""",
+    "scalar of a row": """select id, (select rate from kinds where sold order by name limit 1) r
+        from items""",
+    "default of lag": """select id, lag(price, 1, cast(id as double)) over (partition by kind
+        order by id) p from items where id < 6""",
 }
 KEYS = {"union": 2}
 """How many columns, the first ones, say which row is which, if not one."""
@@ -160,3 +174,47 @@ def test_it_stays_when_the_store_is_opened_again(spark, tmp_path):
         assert store.verify().ok
         only = store.backward("few", None, to="items", influence="only")
         assert sorted(map(tuple, only.indices().tolist())) == [(0, 2), (1, 2), (3, 2)]
+
+
+HELD = {
+    "anti join": lambda left, right: left.join(right, left.kind == right.kind, "left_anti"),
+    "group": lambda _, right: right.groupBy("kind").count(),
+    "limit": lambda _, right: right.orderBy("id").limit(1),
+    "batches": lambda _, right: right.mapInArrow(lambda rows: rows, right.schema),
+}
+
+
+@pytest.mark.parametrize("how", HELD)
+def test_rows_that_a_held_table_has_not(how, spark, store, tables):
+    """Row 2 of the items is not in the held table, and would be with another price."""
+    items = spark.table("items")
+    held = store.record(items.where("price > 4"), "held")
+    frame = store.record(HELD[how](items, held))
+    assert frame.count() > 0
+    found = store.backward(store.name_of(frame), (0, 0), to="items", influence=True)
+    assert (2, 2) in set(map(tuple, found.indices().tolist()))
+    assert not found.exact
+
+
+def test_a_default_is_read_where_there_is_no_row(spark, store, tables):
+    frame = store.sql("""select id, lag(price, 1, rate) over (order by id) p,
+        lead(price, 2) over (order by id) n
+        from items left join kinds on kind = name order by id""")
+    assert [row.p for row in frame.collect()] == [10.0, 5.0, 7.0, 2.0, 9.0, 1.0]
+
+    skipping = store.sql("""select lag(price, 1, rate) ignore nulls over (order by id) q
+        from items left join kinds on kind = name order by id""")
+    assert skipping.collect()[0].q == 10.0
+
+    def behind(row, column, to, frame=frame):
+        found = store.backward(store.name_of(frame), (row, column), to=to)
+        return found.exact, {tuple(c) for c in found.indices().tolist()}
+
+    assert behind(0, "p", "kinds") == (True, {(0, 2)})
+    assert behind(0, "p", "items") == (True, set())
+    assert behind(2, "p", "kinds") == (True, set())
+    assert behind(2, "p", "items") == (True, {(1, 2)})
+    assert behind(1, "n", "items") == (True, {(3, 2)})
+    exact, found = behind(0, "q", "kinds", skipping)
+    assert not exact
+    assert (0, 2) in found

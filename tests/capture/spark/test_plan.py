@@ -10,7 +10,7 @@ from table_checks import MESSY, frame_of, plain
 import dslog
 from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_rule import PlanRule
-from dslog.errors import CaptureError, SelectionError
+from dslog.errors import SelectionError
 
 ITEMS = [
     (1, "a", 5.0),
@@ -442,6 +442,33 @@ def test_a_function_over_batches_is_a_superset(store, orders):
     assert found.count == len(MESSY) * 4
 
 
+def test_a_table_function_that_remembers_rows_is_a_superset(spark, store):
+    class Sums:
+        def __init__(self):
+            self.sum = 0
+
+        def eval(self, row):
+            self.sum += row["x"]
+            yield (self.sum,)
+
+    spark.udtf.register("sums", F.udtf(Sums, returnType="s int"))
+    table = store.track(spark.range(4).selectExpr("cast(id as int) x").coalesce(1), "numbers")
+    table.createOrReplaceTempView("numbers")
+    frame = store.sql("select s from sums(table(numbers) with single partition)")
+    assert sorted(row.s for row in frame.collect()) == [0, 1, 3, 6]
+    found = store.backward(store.name_of(frame), (0, "s"), to="numbers")
+    assert not found.exact
+    assert found.count == 4
+
+
+def test_groups_by_maps(views, store, spark):
+    held = [row.id for row in spark.table("items").collect()]
+    frame = store.sql("""select map(kind, 1, 'q', 2) m, collect_list(id) l from items
+        where kind is not null group by 1""")
+    for number, row in enumerate(frame.collect()):
+        assert cells(store, frame, (number, "l"), "items") == {(held.index(i), ID) for i in row.l}
+
+
 def test_it_is_a_dataframe(spark, store, orders, orders_df, names_df):
     assert isinstance(orders, DataFrame)
     assert isinstance(orders, ClassicFrame)
@@ -455,8 +482,12 @@ def test_it_is_a_dataframe(spark, store, orders, orders_df, names_df):
 
 
 def test_a_table_of_another_store(store, orders, spark):
-    with dslog.open(":memory:") as other, pytest.raises(CaptureError, match="another store"):
-        other.record(orders.df.select("k"), "mixed").collect()
+    """It is a source of its own in this one, under its name."""
+    with dslog.open(":memory:") as other:
+        frame = other.record(orders.df.select("k"), "mixed")
+        frame.collect()
+        assert other.backward("mixed", (3, 0), to="orders").indices().tolist() == [[3, 0]]
+    assert {array.name for array in store.arrays()} == {"orders"}
 
 
 def test_a_job_that_fails_leaves_the_store_as_it_was(spark, store, orders):

@@ -7,7 +7,7 @@ rest comes from is in ``plan_rule``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,8 +17,17 @@ from pyspark.sql import functions as F
 
 from dslog.capture.spark.plan_reader import analysed, as_column, jvm_of, of_plan, scala_object
 
+_SESSION = "spark.sessionWindow"
+"""Marks, in Spark's metadata, a key that is merged with those that overlap it."""
+NAMING = {"PipeOperator", "SubqueryAlias", "View"}
+"""Nodes that give names, and nothing else."""
+
 _PREDICATES_TO_JOINS = ("PullupCorrelatedPredicates", "RewritePredicateSubquery")
 _OTHERS_TO_JOINS = ("RewriteCorrelatedScalarSubquery", "RewriteLateralSubquery")
+_SUBQUERIES = {
+    "DynamicPruningSubquery", "Exists", "FunctionTableSubqueryArgumentExpression",
+    "LateralSubquery", "ListQuery", "ScalarSubquery",
+}  # fmt: skip
 
 
 def items(seq: Any) -> Iterator[Any]:
@@ -28,8 +37,13 @@ def items(seq: Any) -> Iterator[Any]:
 
 
 def kind_of(node: Any) -> str:
-    """Return the name of a node's class."""
-    return str(node.getClass().getSimpleName()).rstrip("$")
+    """Return the name of a node's class: of a plan's or an expression's, in one call to Java."""
+    return str(node.productPrefix())
+
+
+def class_of(thing: Any) -> str:
+    """Return the name of the class of anything of Java's."""
+    return str(thing.getClass().getSimpleName()).rstrip("$")
 
 
 def expr_id(named: Any) -> int:
@@ -73,6 +87,8 @@ def references(expression: Any) -> list[int]:
 def pivots_of(groups: Any) -> dict[int, Any]:
     """Return the aggregates that put values in the places of a pivot, by their ids."""
     found: dict[int, Any] = {}
+    if "pivotfirst" not in str(groups.aggregateExpressions().mkString()):
+        return found
     for one in items(groups.aggregateExpressions()):
         if "pivotfirst" in str(one.toString()):
             found |= {expr_id(one): e for e in walk(one) if kind_of(e) == "PivotFirst"}
@@ -98,11 +114,29 @@ def equal_columns(condition: Any) -> list[tuple[int, int]]:
     return [(expr_id(left), expr_id(right))]
 
 
+def is_session(key: Any) -> bool:
+    """Whether a key is merged with those that overlap it."""
+    named = kind_of(key) in ("AttributeReference", "Alias")
+    return named and _SESSION in str(key.metadata().json())
+
+
+def has_one_row(plan: Any) -> bool:
+    """Whether a plan gives a row whatever its tables hold."""
+    while kind_of(plan) in ("Project", *NAMING):
+        plan = plan.child()
+    return kind_of(plan) == "Aggregate" and plan.groupingExpressions().isEmpty()
+
+
 @dataclass(frozen=True)
 class Catalyst:
     """Makes nodes and expressions in the session of a frame."""
 
     frame: DataFrame
+
+    @property
+    def jvm(self) -> Any:
+        """The way to Java's packages."""
+        return jvm_of(self.frame)
 
     @cached_property
     def _package(self) -> Any:
@@ -179,6 +213,49 @@ class Catalyst:
         return self.null_of(scala_object(jvm_of(self.frame).org.apache.spark.sql.types, "LongType"))
 
     @cached_property
+    def _patterns(self) -> Any:
+        return scala_object(self._package.trees, "TreePattern")
+
+    @cached_property
+    def _drawn(self) -> Any:
+        names = "PYTHON_UDF", "USER_DEFINED_AGGREGATION", "CURRENT_LIKE"
+        return self.seq([getattr(self._patterns, name)() for name in names])
+
+    def is_steady(self, expression: Any) -> bool:
+        """Whether an expression gives the same each time: clocks and users' functions may not."""
+        drawn = not expression.deterministic() or expression.containsAnyPattern(self._drawn)
+        return not drawn
+
+    def is_aggregate(self, expression: Any) -> bool:
+        """Whether an expression aggregates rows."""
+        return bool(expression.containsPattern(self._patterns.AGGREGATE_EXPRESSION()))
+
+    def has_subquery(self, tree: Any) -> bool:
+        """Whether there is a subquery in an expression, or in a plan."""
+        return bool(tree.containsPattern(self._patterns.PLAN_EXPRESSION()))
+
+    def subqueries_in(self, expression: Any) -> list[Any]:
+        """Return the subqueries in an expression."""
+        some = walk(expression) if self.has_subquery(expression) else ()
+        return [one for one in some if kind_of(one) in _SUBQUERIES]
+
+    def subqueries_of(self, node: Any) -> list[Any]:
+        """Return the subqueries in the expressions of a node."""
+        some = items(node.expressions()) if self.has_subquery(node) else ()
+        return [one for expression in some for one in self.subqueries_in(expression)]
+
+    def replaced(self, node: Any, made: Iterable[tuple[Any, Any]]) -> Any:
+        """Put expressions in the places of others in a node."""
+        jvm = jvm_of(self.frame)
+        found = jvm.java.util.HashMap()
+        for old, new in made:
+            found.put(old, new)
+        if found.isEmpty():
+            return node
+        function = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(found)
+        return node.transformExpressions(function)
+
+    @cached_property
     def _tag(self) -> Any:
         return self._package.trees.TreeNodeTag("dslog")
 
@@ -191,22 +268,38 @@ class Catalyst:
         """Put a mark on a plan, which it keeps in plans that are made of it."""
         plan.setTagValue(self._tag, text)
 
-    def where_equal(self, column: Any, values: Any, place: int, then: Any) -> Any:
-        """Return an expression that is null where a column does not have one of some values."""
+    def equal_to(self, column: Any, values: Any, place: int) -> Any:
+        """Say that a column has one of some values, or is missing as that is."""
         sql = jvm_of(self.frame).org.apache.spark.sql
         data = sql.catalyst.util.GenericArrayData(values)  # stays in Java: Python has one integer
         literal = scala_object(self.expressions, "Literal")
         array = literal.create(data, sql.types.ArrayType(column.dataType(), True))
         value = self.expressions.GetArrayItem(array, literal.apply(place), False)
-        same = self.expressions.EqualNullSafe(column, value)
-        return self.expressions.If(same, then, self.no_id)
+        return self.expressions.EqualNullSafe(column, value)
+
+    def struct(self, values: Sequence[Any]) -> Any:
+        """Return several values as one."""
+        named = scala_object(self.expressions, "Literal").apply
+        fields = (part for n, value in enumerate(values) for part in (named(f"c{n}"), value))
+        return self.expressions.CreateNamedStruct(self.seq(list(fields)))
+
+    def is_zero(self, count: Any) -> Any:
+        """Say that a count is 0."""
+        zero = scala_object(self.expressions, "Literal").default(count.dataType())
+        return self.expressions.EqualTo(count, zero)
+
+    def where(self, condition: Any, number: Any) -> Any:
+        """Return a row id where a condition holds."""
+        return self.expressions.If(condition, number, self.no_id)
 
     def project(self, named: Sequence[Any], plan: Any) -> Any:
         """Compute columns."""
         return self.logical.Project(self.seq(named), plan)
 
     def joined(self, left: Any, right: Any) -> Any:
-        """Give every row of a plan the one row of another, or nulls."""
+        """Give every row of a plan the first row of another, or nulls."""
+        one = scala_object(self.expressions, "Literal").apply(1)
+        right = scala_object(self.logical, "Limit").apply(one, right)
         join_type = scala_object(self._package.plans, "LeftOuter")
         hint = scala_object(self.logical, "JoinHint").NONE()
         return self.logical.Join(left, right, join_type, self._nothing, hint)

@@ -8,15 +8,13 @@ that somebody still holds, or has named.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import quote
 from uuid import uuid4
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from dslog.capture.recorder import Node
@@ -30,15 +28,30 @@ from dslog.capture.spark.catalyst import (
     output_names,
     walk,
 )
-from dslog.capture.spark.manifest import FilePart, parts_of, whole_array
-from dslog.capture.spark.plan_reader import analysed, of_plan
-from dslog.capture.spark.plan_rows import Made, Source
+from dslog.capture.spark.manifest import (
+    FilePart,
+    Written,
+    columns_read,
+    parts_of,
+    whole_array,
+)
+from dslog.capture.spark.plan_reader import analysed, check_session, of_plan, rdds_of
+from dslog.capture.spark.plan_rows import Made, PlanRows, Source
 from dslog.capture.spark.plan_rule import PlanRule
 from dslog.capture.spark.plan_table import PlanTables
 from dslog.capture.spark.row_id import RowSet, fresh_column
-from dslog.capture.spark.source import FileSlice, Kept, file_rows, keep_files
+from dslog.capture.spark.source import (
+    FileSlice,
+    JobError,
+    Kept,
+    file_rows,
+    files_of,
+    jobs,
+    keep_files,
+    was_cancelled,
+)
 from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
-from dslog.capture.table_product import Pairs, RowMap, same_columns
+from dslog.capture.table_product import Pairs, RowMap
 from dslog.errors import CaptureError
 from dslog.lineage.table import Row, Table
 from dslog.spark.job import reason
@@ -48,7 +61,8 @@ _NEVER_FAIL = {
     "GreaterThanOrEqual", "If", "IsNotNull", "IsNull", "LessThan", "LessThanOrEqual", "Literal",
     "Lower", "Not", "Or", "Upper",
 }  # fmt: skip
-_FROM_PROGRAM = {"LocalRelation", "LogicalRDD", "ExternalRDD"}
+_RDDS = {"LogicalRDD", "ExternalRDD"}
+_FROM_PROGRAM = {"LocalRelation", *_RDDS}
 
 
 class Frame:
@@ -70,6 +84,7 @@ class Frame:
         self.tracker = known.tracker
         self.table = table
         self.source = source
+        self.parent: Frame | None = None  # what it is made of, where its plan does not tell
         self._parts = parts or {}
         self.kept: Kept | None = None
         self.failure: str | None = None
@@ -99,11 +114,13 @@ class Frame:
         """Compute the rows and what they come from, once."""
         with self.tracker.lock:
             if self.kept is not None:
+                check_session(self.plain, self.name)
                 if self.kept.files is not None:
                     self.kept.files.check(self.name)
                 return self.kept
             self.computing = True
             try:
+                check_session(self.plain, self.name)
                 kept = self._source() if self.source else follow_plan(self)
             except Exception as error:
                 self.failure = reason(error)
@@ -136,20 +153,20 @@ class Frame:
         sizes = Counter[str]()
         for one in slices:
             sizes[one.file] += one.count
-        arrays: dict[tuple[str, tuple[str, ...]], list[FileSlice]] = {}
+        arrays: dict[tuple[Written, Pairs, bool], list[FileSlice]] = {}
         for one in slices:
             if one.file in self._parts:
                 part = self._parts[one.file]
-                arrays.setdefault((part.array, part.columns), []).append(one)
-        for (array, columns), some in arrays.items():
-            table = self.tracker.stored(array, columns)
+                arrays.setdefault((part.of, *columns_read(self.plain, part)), []).append(one)
+        for (of, columns, same), some in arrays.items():
+            table = self.tracker.stored(of)
             if table is None:
                 continue
-            rows, exact = [], True
+            rows, exact = [], same
             for one in some:
                 part = self._parts[one.file]
                 out = one.row, one.row + one.count - 1
-                if sizes[one.file] == part.count:
+                if same and sizes[one.file] == part.count:
                     shift = part.start + one.begin - one.row
                     rows.append(Row((out,), ((shift, shift),), (0,)))
                 else:
@@ -157,7 +174,7 @@ class Frame:
                     exact = False
             link = fresh_column("link")
             self.table.rows.maps[link] = RowMap(Table.of_rows(1, 1, rows))
-            yield Input(table, ((link, _same_names(self.table.columns, columns)),), exact)
+            yield Input(table, ((link, columns),), exact)
 
     def record(self) -> None:
         """Compute the lineage of this frame and of all it comes from, and hand it to the store."""
@@ -170,7 +187,7 @@ class Frame:
             self._save()
 
     def rows(self) -> DataFrame:
-        """Return the rows that were recorded, in order; those of Spark if that fails."""
+        """Return the rows that were recorded, in order; Spark's, if there is no store any more."""
         with self.tracker.lock:
             if self.kept is None or not self.tracker.recorder.closed:
                 try:
@@ -178,8 +195,6 @@ class Frame:
                 except CaptureError:
                     self.tracker.told(self)
                     raise
-                except Exception:  # noqa: BLE001 (what Spark refuses, it refuses without us too)
-                    return self.plain
             return self.plain if self.kept is None else self.compute().rows()
 
     def handed_out(self) -> DataFrame:
@@ -199,29 +214,32 @@ class Frame:
             self.kept.rows().write.mode("overwrite").parquet(str(path))
 
 
-def _same_names(out: Sequence[str], in_: Sequence[str]) -> Pairs:
-    """Pair columns by name, or by place if there are other names."""
-    places = {name.lower(): place for place, name in enumerate(in_)}
-    pairs = {(c, places[name.lower()]) for c, name in enumerate(out) if name.lower() in places}
-    if not pairs and len(out) == len(in_):
-        return same_columns(len(out))
-    return frozenset(pairs)
-
-
 def follow_plan(frame: Frame) -> Kept:
     """Compute a frame and its lineage, and fill in its table."""
-    table, known = frame.table, frame.known
-    catalyst = Catalyst(frame.plain)
-    tables = PlanTables(frame.tracker, table.node.base, catalyst)
-    rule = PlanRule(catalyst, known, tables.make)
+    catalyst, origin = Catalyst(frame.plain), frame.table.origin
     plan = analysed(frame.plain)
     try:
-        found = rule.follow(joined := catalyst.with_joins(plan))
-    except (AnalysisException, Py4JError) as error:  # a plan of a kind that nobody has thought of
-        joined = plan = analysed(frame.plain)
-        found = rule.superset(plan)
-        args = {**table.origin.args, "superset": reason(error)}
-        table.origin = Origin(table.origin.op, args, table.origin.inputs)
+        try:
+            joined = catalyst.with_joins(plan)
+            return _followed(frame, catalyst, joined, PlanRule.follow)
+        except (CaptureError, JobError):
+            raise
+        except Exception as error:  # noqa: BLE001 (a plan of a kind that nobody has thought of)
+            frame.table.origin = replace(origin, args={**origin.args, "superset": reason(error)})
+            return _followed(frame, catalyst, plan, PlanRule.superset)
+    except JobError as error:
+        raise error.reason from None
+
+
+def _followed(
+    frame: Frame, catalyst: Catalyst, plan: Any, how: Callable[[PlanRule, Any], PlanRows]
+) -> Kept:
+    table = frame.table
+    tables = PlanTables(frame.tracker, table.node.base, catalyst)
+    rule = PlanRule(catalyst, frame.known, tables.make)
+    found = how(rule, plan)
+    if frame.parent is not None:
+        found = rule.made_of(found, Source(frame.parent.table, frame.parent.compute()))
     columns = catalyst.columns(found.plan)
     outputs: list[Any] = []
     reads = dict(found.reads)
@@ -235,12 +253,12 @@ def follow_plan(frame: Frame) -> Kept:
         outputs.append(one)
     rows = found.with_reads(reads)
     computed = catalyst.project([*outputs, *found.hidden], found.plan)
-    if same_rows(rule, joined) and len(found.ids) == 1:
+    if same_rows(rule, plan) and len(found.ids) == 1:
         ((source, _),) = found.ids.values()
         tables.share(table, source.table, outputs, rows)
         frame_of = catalyst.frame_of(computed)
         return Kept(frame_of, source.kept.one, source.kept.files, placed=source.kept.placed)
-    everything = frame.tracker.keep(catalyst.frame_of(computed))
+    everything = frame.known.keep(catalyst.frame_of(computed))
     tables.fill(table, Made(table.origin.op, everything, outputs, rows))
     columns = catalyst.columns(everything.plan)
     ids = next(a for a in columns.values() if str(a.name()) == everything.one.column)
@@ -253,12 +271,14 @@ def read_frame(known: KnownFrames, plain: DataFrame, name: str | None) -> Frame:
     tracker, parts = known.tracker, parts_of(plain)
     columns = tuple(plain.columns)
     same = whole_array(plain, parts)
+    if same is not None and file_rows(plain) is None:  # which alone puts them in their order
+        same = None
     table = None
     if same is not None:
-        table = tracker.stored(same, columns)
+        table = tracker.stored(same)
         if table is not None and table.rows.count != sum(part.count for part in parts.values()):
             table = None
-        if table is not None and name not in (None, same):
+        if table is not None and name not in (None, same.array):
             table = tracker.read_again(table, name)
     if table is None:
         table = tracker.source(name, columns, RowSet())
@@ -272,15 +292,14 @@ def same_rows(rule: PlanRule, plan: Any) -> bool:
 
     What may fail is computed, and kept if it does not.
     """
-    while kind_of(plan) in ("Project", "SubqueryAlias", "View"):
+    above = []
+    while (kind := kind_of(plan)) in ("Project", "SubqueryAlias", "View"):
         if rule.is_table(plan):
-            return True
-        if kind_of(plan) == "Project":
-            kinds = {kind_of(e) for one in items(plan.projectList()) for e in walk(one)}
-            if kinds - _NEVER_FAIL:
-                return False
+            break
+        above += [plan] if kind == "Project" else []
         plan = plan.child()
-    return rule.is_table(plan)
+    expressions = (e for p in above for one in items(p.projectList()) for e in walk(one))
+    return rule.is_table(plan) and all(kind_of(e) in _NEVER_FAIL for e in expressions)
 
 
 class KnownFrames:
@@ -293,6 +312,8 @@ class KnownFrames:
         self._store = uuid4().hex
         self._frames: WeakValueDictionary[str, Frame] = WeakValueDictionary()
         self._columns: WeakValueDictionary[int, Frame] = WeakValueDictionary()
+        self._rdds: dict[int, Frame] = {}
+        self._others: WeakKeyDictionary[Frame, Source] = WeakKeyDictionary()
         self._left: dict[str, dict[Node, None]] = {}
         self.anyone: DataFrame  # of the session
         self._count = 0
@@ -328,32 +349,58 @@ class KnownFrames:
 
     def is_derived(self, plain: DataFrame) -> bool:
         """Whether a DataFrame is made of tables that are known here, and is none of them."""
-        if not self._frames:
-            return False
-        catalyst, waiting = Catalyst(plain), list(items(analysed(plain).children()))
-        while waiting:
+        plan = analysed(plain)
+        catalyst, waiting = Catalyst(plain), [plan]
+        while waiting and files_of(plan) is None:
             node = waiting.pop()
-            if self._store in catalyst.mark_of(node):
+            if node is not plan and self._store in catalyst.mark_of(node):
+                return True
+            if self._made_of_rdds(node):
+                return True
+            if kind_of(node) == "LogicalRelation" and parts_of(of_plan(plain, node)):
+                self.anyone = plain
                 return True
             waiting += items(node.children())
         return False
 
+    def frames_in(self, plan: Any) -> Iterator[Frame]:
+        """Return the frames whose marks are in a plan."""
+        catalyst, waiting = Catalyst(self.anyone), [plan]
+        while waiting:
+            node = waiting.pop()
+            found = self._marked(catalyst.mark_of(node))
+            if found is not None:
+                yield found
+            else:
+                waiting += [*items(node.children()), *items(node.innerChildren())]
+
     def _marked(self, marks: str) -> Frame | None:
-        others = []
+        keys = [key for key in marks.split(";") if key.startswith(self._store)]
+        return self._frames.get(keys[0]) if keys else None
+
+    def _of_another(self, marks: str) -> Frame | None:
+        """Return the frame of another store, which is open, that these are the marks of."""
         for key in filter(None, marks.split(";")):
-            store = key.partition(":")[0]
-            if store == self._store:
-                return self._frames.get(key)
-            others.append(KnownFrames._stores.get(store))
-        if any(other is not None and not other.tracker.recorder.closed for other in others):
-            raise CaptureError(
-                "a table of another store is in this plan: track it in this store as well"
-            )
+            other = KnownFrames._stores.get(key.partition(":")[0])
+            if other is not None and other is not self and not other.tracker.recorder.closed:
+                return other._frames.get(key)  # noqa: SLF001 (of this class)
         return None
+
+    def _adopted(self, frame: Frame, kept: Kept) -> Source:
+        """Return a table of another store as one that comes from nowhere in this one."""
+        if frame not in self._others:
+            with self.tracker.recorder.catalog.still():
+                name = None if self.tracker.recorder.is_taken(frame.name) else frame.name
+            rows = RowSet(kept.one.numbering.total)
+            table = self.tracker.source(name, frame.table.columns, rows)
+            self._others[frame] = Source(table, kept)
+        return self._others[frame]
 
     def table_of(self, node: Any, marks: str) -> Source | None:
         """Return the table that a node is, if it is one that somebody holds."""
         frame = self._marked(marks)
+        if frame is None and self._store not in marks:
+            frame = self._of_another(marks)
         if frame is None and kind_of(node) == "LogicalRelation" and self._store not in marks:
             frame = self._read_again(node)
         if frame is None or frame.computing:
@@ -366,11 +413,11 @@ class KnownFrames:
             kept = frame.compute()
         except CaptureError:
             raise
-        except Exception:
-            if frame.source:
-                raise
+        except Exception as error:
+            if frame.source or was_cancelled(error):
+                raise JobError(error) from error
             return None  # this plan may do without what fails
-        return Source(frame.table, kept)
+        return Source(frame.table, kept) if frame.known is self else self._adopted(frame, kept)
 
     def _read_again(self, node: Any) -> Frame | None:
         """Return the frame of files that tracked frames wrote, from now on."""
@@ -383,23 +430,33 @@ class KnownFrames:
         A checkpoint has the columns of what it was made of, and nothing else of it.
         """
         found = {self._columns.get(number) for number in output_ids(node)}
+        found |= self._made_of_rdds(node)
+        self.came_back(node)
         for frame in found:
             if frame is not None and not frame.computing:
                 yield Source(frame.table, frame.compute())
 
-    def left(self, frame: Frame) -> None:
+    def left(self, frame: Frame, rdd: int | None = None) -> None:
         """Take note that values of a frame were handed out: they may come back."""
+        if rdd is not None:
+            self._rdds[rdd] = frame
         for column in frame.table.columns:
             self._left.setdefault(column, {})[frame.table.node] = None
 
-    def came_back(self, plain: DataFrame) -> None:
+    def _made_of_rdds(self, leaf: Any) -> set[Frame | None]:
+        if not self._rdds or kind_of(leaf) not in _RDDS:
+            return set()
+        return {self._rdds.get(number) for number in rdds_of(leaf)} - {None}
+
+    def came_back(self, plan: Any) -> None:
         """Take note of tables whose values may be in rows that come from the program."""
-        nodes = dict.fromkeys(
-            node for column in plain.columns for node in self._left.get(column, ())
-        )
-        if nodes and any(kind_of(leaf) in _FROM_PROGRAM for leaf in leaves(analysed(plain))):
-            self.tracker.recorder.leak("createDataFrame", nodes, tell=True)
+        for leaf in leaves(plan) if self._left else ():
+            names = output_names(leaf) if kind_of(leaf) in _FROM_PROGRAM else ()
+            nodes = dict.fromkeys(node for name in names for node in self._left.get(name, ()))
+            if nodes:
+                self.tracker.recorder.leak("createDataFrame", nodes, tell=True)
 
     def keep(self, frame: DataFrame) -> Kept:
         """Compute rows and keep them."""
-        return self.tracker.keep(frame)
+        with jobs():
+            return self.tracker.keep(frame)

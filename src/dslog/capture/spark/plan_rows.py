@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
+from pyspark.sql import DataFrame
+
+from dslog.capture.spark.catalyst import expr_id
 from dslog.capture.spark.source import Kept
 from dslog.capture.spark.table_node import TableNode
 
@@ -18,8 +21,21 @@ class Source:
     kept: Kept
 
 
-Cell = tuple["int | Source", int]
-"""A column, in the row that a hidden column names, or, of a source, in all of its rows."""
+class Known(Protocol):
+    """The tracked tables that plans are made of."""
+
+    def table_of(self, node: Any, marks: str) -> Source | None:
+        """Return the table that a node with these marks is, if it is one."""
+
+    def behind(self, node: Any) -> Iterable[Source]:
+        """Return tables that values of a leaf may be from, which says nothing of it itself."""
+
+    def keep(self, frame: DataFrame) -> Kept:
+        """Compute rows and keep them."""
+
+
+Cell = tuple[int | TableNode, int]
+"""A column, in the row that a hidden column names, or, of a table, in all of its rows."""
 
 Cells = frozenset[Cell]
 NONE: Cells = frozenset()
@@ -56,8 +72,28 @@ class PlanRows:
     def everywhere(self, cells: Cells) -> Cells:
         """Return the columns of cells, in all rows of their tables."""
         return frozenset(
-            (self.ids[of][0] if isinstance(of, int) else of, column) for of, column in cells
+            (self.ids[of][0].table if isinstance(of, int) else of, column) for of, column in cells
         )
+
+    def or_absent(self, cells: Cells) -> Cells:
+        """Return cells everywhere, and all that decides which rows their tables have.
+
+        A row that is not there has no id: what kept it out is below the tables it is missing in.
+        """
+        of_rows = {source.table for source, _ in self.ids.values()}
+        waiting: list[tuple[TableNode, int | None]] = [(table, None) for table in of_rows]
+        waiting += [(of, c) for of, c in self.everywhere(cells) if not isinstance(of, int)]
+        found = set(waiting)
+        while waiting:
+            table, column = waiting.pop()
+            more: set[tuple[TableNode, int | None]] = set()
+            for one in table.origin.inputs:
+                more.add((one.table, None))
+                for _, pairs in one.parts:
+                    more |= {(one.table, d) for c, d in pairs if one.decides or c == column}
+            waiting += more - found
+            found |= more
+        return frozenset((table, c) for table, c in found if c is not None)
 
     def with_reads(self, reads: Mapping[int, Cells]) -> PlanRows:
         """Say anew what columns read."""
@@ -114,3 +150,15 @@ class WindowRuns:
     place: str
     parts: Sequence[str]
     reads: Sequence[tuple[str, str, Mapping[int, Cells]]]
+
+
+def in_other_rows(cells: Cells, ids: Mapping[int, Any]) -> Cells:
+    """Say of cells in rows with some ids that they are in those with others."""
+    return frozenset(
+        (expr_id(ids[of]) if isinstance(of, int) and of in ids else of, c) for of, c in cells
+    )
+
+
+def ids_of(rows: PlanRows, copies: Mapping[int, Any]) -> dict[int, tuple[Source, Any]]:
+    """Return what ids that were named once more are of."""
+    return {expr_id(one): (rows.ids[of][0], one.toAttribute()) for of, one in copies.items()}

@@ -26,15 +26,16 @@ from dslog.capture.spark.plan_rows import (
     Groups,
     Made,
     PlanRows,
-    Source,
     WindowRuns,
 )
 from dslog.capture.spark.row_id import MASK, SHIFT, Id, Numbering, RowSet, fresh_column
+from dslog.capture.spark.source import jobs
 from dslog.capture.spark.table_node import Input, Origin, TableNode, Tracker
 from dslog.capture.spark.window_runs import map_runs
 from dslog.capture.table_product import Pairs, RowMap, RowTerms
 from dslog.compress.provrc import provrc
 from dslog.spark.relation_job import Options, compress_frame
+from dslog.types import I64
 
 
 def position(column: str, numbering: Numbering) -> Column:
@@ -50,20 +51,32 @@ def position(column: str, numbering: Numbering) -> Column:
 OUT, IN = "b0", "a0"
 
 
-def _same_keys(groups: Groups) -> Column:
+def _sorted_pairs(first: I64, second: I64) -> I64:
+    """Return different pairs of numbers, sorted.
+
+    >>> _sorted_pairs(np.array([1, 0, 1, 0]), np.array([2, 5, 2, 4])).tolist()
+    [[0, 4], [0, 5], [1, 2]]
+    """
+    order = np.lexsort((second, first))
+    pairs = np.stack([first[order], second[order]], axis=1).astype(np.int64)
+    new = np.ones(len(pairs), np.bool_)
+    new[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    return pairs[new]
+
+
+def _same_keys(groups: Groups, maps: Container[str]) -> Column:
     """Say that rows agree in keys with a kept row, whose keys are ``g0``, ``g1`` ...
 
-    A session that rows were merged to spans theirs; many keys are compared as one value.
+    A session that rows were merged to spans theirs.
     """
     numbers = [n for n, name in enumerate(groups.names) if name not in groups.spans]
     mine, theirs = ([groups.names[n] for n in numbers], [f"g{n}" for n in numbers])
-    if len(numbers) > FrameCost.current().keys_apart:
-        renamed = [F.col(g).alias(m) for m, g in zip(mine, theirs, strict=True)]
-        same = F.struct(*mine).eqNullSafe(F.struct(*renamed))
-    else:
-        same = F.lit(True)
-        for m, g in zip(mine, theirs, strict=True):
-            same = same & F.col(m).eqNullSafe(F.col(g))
+    same = F.lit(True)
+    for m, g in zip(mine, theirs, strict=True):
+        left, right = F.col(m), F.col(g)
+        if m in maps:  # which cannot be compared, but their entries can
+            left, right = (F.array_sort(F.map_entries(one)) for one in (left, right))
+        same = same & left.eqNullSafe(right)
     for n, name in enumerate(groups.names):
         if name in groups.spans:
             same = same & (F.col(f"g{n}.start") <= F.col(f"{name}.start"))
@@ -91,7 +104,8 @@ class PlanTables:
     def fill(self, table: TableNode, made: Made) -> None:
         """Say what a table comes from."""
         table.rows.count = made.kept.one.numbering.total
-        inputs = tuple(self._inputs(made, table.rows))
+        with jobs():
+            inputs = tuple(self._inputs(made, table.rows))
         table.origin = replace(table.origin, inputs=inputs)
         table.keep = any(one.table.keep for one in inputs)
 
@@ -143,35 +157,39 @@ class PlanTables:
         known: int | None = None,
     ) -> Iterator[Input]:
         """Read off what rows come from: ``ids`` has their own ids and, by number, the others."""
-        columns: dict[int | Source, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
+        columns: dict[int | TableNode, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
         for out, place in places:
             for cells, decides in ((before.reads.get(out, NONE), False), (before.decides, True)):
                 for of, column in cells:
                     columns.setdefault(of, (set(), set()))[decides].add((place, column))
-        others = [of for of in columns if isinstance(of, Source)]
-        named: list[int | Source] = [of for of in before.ids if of in columns]
-        few = self._few(ids.select(OUT, *(f"i{of}" for of in named)), known) if named else None
-        for of in named + sorted(others, key=lambda one: one.table.node.name):
+        others = [of for of in columns if isinstance(of, TableNode)]
+        named: list[int | TableNode] = [of for of in before.ids if of in columns]
+        few = None
+        if named:
+            ids = ids.select(OUT, *(f"i{of}" for of in named))
+            if known is None:
+                ids, known = self.tracker.once(ids)
+            few = self._few(ids, known)
+        for of in named + sorted(others, key=lambda table: table.node.name):
             read, decided = columns[of]
-            source = of if isinstance(of, Source) else before.ids[of][0]
             link = fresh_column("link")
-            if isinstance(of, Source):
-                rows.maps[link] = RowMap.everything(
-                    one.numbering.total, source.kept.one.numbering.total
-                )
+            if isinstance(of, TableNode):
+                table = of
+                rows.maps[link] = RowMap.everything(one.numbering.total, table.shape[0])
             else:
-                some = few if few is not None else ids
+                source = before.ids[of][0]
+                table, some = source.table, few if few is not None else ids
                 rows.maps[link] = self._relate(
                     some.select([OUT, f"i{of}"]),
                     one.numbering,
                     source.kept.one.numbering,
-                    forward=source.table.node in turned,
+                    forward=table.node in turned,
                 )
-            exact = before.exact and not isinstance(of, Source)
+            exact = before.exact and not isinstance(of, TableNode)
             if read:
-                yield Input(source.table, ((link, frozenset(read)),), exact)
+                yield Input(table, ((link, frozenset(read)),), exact)
             if decided:
-                yield Input(source.table, ((link, frozenset(decided)),), exact, decides=True)
+                yield Input(table, ((link, frozenset(decided)),), exact, decides=True)
 
     def _few(self, ids: DataFrame, known: int | None) -> pa.Table | None:
         """Bring ids here if they are few; how many may be known."""
@@ -193,7 +211,9 @@ class PlanTables:
         )
         if made.kept.one.numbering.total <= FrameCost.current().broadcast_ids:
             keys = F.broadcast(keys)
-        return before.select(*groups.names, *ids).join(keys, _same_keys(groups))
+        some = before.select(*groups.names, *ids)
+        maps = {name for name, kind in some.dtypes if kind.startswith("map<")}
+        return some.join(keys, _same_keys(groups, maps))
 
     def _in_order(
         self, made: Made, runs: WindowRuns, rows: RowSet, places: Sequence[tuple[int, int]]
@@ -227,9 +247,9 @@ class PlanTables:
     def _ordered(self, made: Made, lines: DataFrame, line: Id, cells: Sequence[Cell]) -> TableNode:
         """The cells that a window reads, by rows in its order."""
         rows = RowSet(line.numbering.total)
-        sources = [of if isinstance(of, Source) else made.rows.ids[of][0] for of, _ in cells]
         columns = [
-            source.table.columns[column] for source, (_, column) in zip(sources, cells, strict=True)
+            (of if isinstance(of, TableNode) else made.rows.ids[of][0].table).columns[column]
+            for of, column in cells
         ]
         reads = {place: frozenset({cell}) for place, cell in enumerate(cells)}
         ids = lines.withColumnRenamed(line.column, OUT)
@@ -245,10 +265,9 @@ class PlanTables:
         if isinstance(pairs, pa.Table):
             columns = [column.to_numpy() for column in pairs.drop_null().columns]
             sides = [out.positions(columns[0]), in_.positions(columns[1])]
-            relation = np.stack(sides[::-1] if forward else sides, axis=1).astype(np.int64)
             shape = (in_.total, out.total) if forward else (out.total, in_.total)
-            table = provrc(np.unique(relation, axis=0), shape[:1], shape[1:])
-            return RowMap(table, forward=forward)
+            relation = _sorted_pairs(*(sides[::-1] if forward else sides))
+            return RowMap(provrc(relation, shape[:1], shape[1:]), forward=forward)
         columns = [position(name, n) for name, n in zip(pairs.columns, (out, in_), strict=True)]
         totals = [out.total, in_.total]
         if forward:

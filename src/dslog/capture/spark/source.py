@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,16 +21,20 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from dslog.capture.spark.catalyst import Catalyst, items, kind_of
+from dslog.capture.spark.catalyst import Catalyst, class_of, items, kind_of
 from dslog.capture.spark.frame_cost import FrameCost
 from dslog.capture.spark.plan_reader import analysed, as_column, execution, of_plan
 from dslog.capture.spark.row_id import SHIFT, Id, Numbering, fresh_column
-from dslog.errors import CaptureError
+from dslog.errors import CaptureError, EngineError
 
 _LOCAL = re.compile(r"^file:/+")
+_CANCELLED = re.compile("cancell?ed", re.IGNORECASE)
 _NAMING = ("SubqueryAlias", "View")
 
 
@@ -37,7 +42,7 @@ def files_of(plan: Any) -> Any | None:
     """Return the files that a plan reads as they are; None if it does more, or no files."""
     while kind_of(plan) in _NAMING:
         plan = plan.child()
-    if kind_of(plan) != "LogicalRelation" or kind_of(plan.relation()) != "HadoopFsRelation":
+    if kind_of(plan) != "LogicalRelation" or class_of(plan.relation()) != "HadoopFsRelation":
         return None
     return plan.relation()
 
@@ -228,28 +233,73 @@ def keep_files(
     return Kept(slim, kept.one, placed=kept.placed), slices
 
 
+class JobError(Exception):
+    """A job of a plan has failed for what the plan asks; what Spark said is the ``reason``."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+@contextmanager
+def jobs() -> Iterator[None]:
+    """Tell the errors of jobs from those of making a plan, which have another way out."""
+    try:
+        yield
+    except (AnalysisException, JobError):
+        raise
+    except (CapturedException, Py4JError, EngineError) as error:
+        if "INTERNAL_ERROR" in str(error):  # a plan that Spark cannot run
+            raise
+        raise JobError(error) from error
+
+
+def was_cancelled(error: Exception) -> bool:
+    """Whether somebody stopped a job."""
+    return _CANCELLED.search(str(error)) is not None
+
+
 def with_ids(frame: DataFrame, column: str) -> DataFrame:
     """Number the rows of each partition of a DataFrame."""
     return frame.select("*", F.monotonically_increasing_id().alias(column))
 
 
-def count_partitions(frame: DataFrame, column: str) -> Numbering:
-    """Count the rows of each partition of a DataFrame with ids."""
+def count_rdd(frame: DataFrame) -> Numbering:
+    """Count the rows of each partition of a frame that is one RDD, in one job.
+
+    Numbering an RDD counts the rows before each partition; one more is put behind the last.
+    """
+    context: Any = frame.sparkSession.sparkContext
+    rdd = analysed(frame).rdd()
+    one = context._jsc.parallelize(context._jvm.java.util.ArrayList([0]), 1).rdd()  # noqa: SLF001
+    numbered = rdd.union(one).toJavaRDD().zipWithIndex().rdd()
+    starts = [int(partition.startIndex()) for partition in numbered.partitions()]
+    return Numbering(tuple(np.trim_zeros(np.diff(starts), "b").tolist()))
+
+
+def _count_ids(frame: DataFrame, column: str) -> Numbering:
+    """Count the rows of each partition that ids are of."""
     partition: Column = F.shiftright(F.col(column), SHIFT).cast("int").alias("part")
     found = frame.select(partition).groupBy("part").count().collect()
     counts = {row["part"]: row["count"] for row in found}
     return Numbering(tuple(counts.get(part, 0) for part in range(max(counts, default=-1) + 1)))
 
 
+def is_local(frame: DataFrame) -> bool:
+    """Whether rows are computed in this process."""
+    return str(frame.sparkSession.conf.get("spark.master", "local")).startswith("local")
+
+
 def fix_order(frame: DataFrame, scratch: Path) -> Kept:
     """Keep a DataFrame as it is computed now, and number its rows in the order they have."""
     column = fresh_column()
     numbered = with_ids(frame, column)
-    if str(frame.sparkSession.conf.get("spark.master", "local")).startswith("local"):
+    if is_local(frame):
         kept, placed = numbered.localCheckpoint(eager=False), True
     else:
         kept, placed = _filed(numbered, scratch / uuid4().hex), False
-    return Kept(kept, Id(column, _count_kept(kept, column)), placed=placed)
+    counted = count_rdd(kept) if placed else _count_ids(kept, column)
+    return Kept(kept, Id(column, counted), placed=placed)
 
 
 def _filed(frame: DataFrame, directory: Path) -> DataFrame:
@@ -260,7 +310,7 @@ def _filed(frame: DataFrame, directory: Path) -> DataFrame:
     catalyst = Catalyst(frame)
     output = list(items(analysed(frame).output()))
     names = [f"c{place}" for place in range(len(output))]
-    odd = {place for place, one in enumerate(output) if kind_of(one.dataType()) == "NullType"}
+    odd = {place for place, one in enumerate(output) if class_of(one.dataType()) == "NullType"}
     written = frame.select(
         *(
             (F.lit(None).cast("int") if place in odd else as_column(frame, one)).alias(name)
@@ -276,11 +326,3 @@ def _filed(frame: DataFrame, directory: Path) -> DataFrame:
         for place, (old, new) in enumerate(zip(output, items(analysed(read).output()), strict=True))
     ]
     return of_plan(frame, catalyst.project(columns, analysed(read)))
-
-
-def _count_kept(frame: DataFrame, column: str) -> Numbering:
-    plan = analysed(frame)
-    if kind_of(plan) != "LogicalRDD" or plan.rdd().getNumPartitions() > 1:
-        return count_partitions(frame, column)
-    count = plan.rdd().count()
-    return Numbering((count,) if count else ())

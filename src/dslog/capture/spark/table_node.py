@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from dslog.capture.recorder import Node, Step, StoreRecorder
 from dslog.capture.spark.row_id import RowSet
-from dslog.capture.spark.source import Kept, fix_order
+from dslog.capture.spark.source import Kept, count_rdd, fix_order, is_local
 from dslog.capture.table_product import Pairs, RowMap, TableProduct, unite_products
 from dslog.config import Config
 from dslog.errors import CaptureError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dslog.capture.spark.frame import Frame
+    from dslog.capture.spark.manifest import Written
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +108,12 @@ class Tracker:
         node.base = node.name
         return TableNode(node, columns, rows, origin)
 
-    def stored(self, name: str, columns: tuple[str, ...]) -> TableNode | None:
-        """Return a table that the store has under this name, with as many columns."""
+    def stored(self, of: Written) -> TableNode | None:
+        """Return a table that rows were written of, if it is one of this store."""
+        name, columns = of.array, of.columns
+        with self.recorder.catalog.still():  # one may be computed right now
+            if of.store != self.recorder.catalog.identity():
+                return None
         shape = self.recorder.catalog.shape(name)
         if shape is None and self.recorder.is_taken(name):
             self.recorder.flush()
@@ -145,6 +150,13 @@ class Tracker:
         """Compute rows and keep them."""
         return fix_order(frame, self._scratch)
 
+    def once(self, frame: DataFrame) -> tuple[DataFrame, int | None]:
+        """Compute rows that are read several times once, and count them, if they can be kept."""
+        if not is_local(frame):
+            return frame, None
+        kept = frame.localCheckpoint(eager=False)
+        return kept, count_rdd(kept).total
+
     def _let_go(self) -> None:
         with self.lock:
             self._held.clear()
@@ -156,8 +168,11 @@ class Tracker:
         One whose job fails is left out: its own actions say why, other arrays do not suffer for it.
         """
         with self.lock:
-            while self._due and not self.recorder.closed:
-                frame = self._due.pop()
+            while not self.recorder.closed:
+                frame = next((one for one in self._due if not one.computing), None)
+                if frame is None:
+                    break
+                self._due.discard(frame)
                 try:
                     if frame.failure is None:
                         frame.record()

@@ -8,6 +8,7 @@ What hands out rows does so from those that were recorded, in the order of their
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,10 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 from dslog.capture.numpy.array import TrackedArray, track
 from dslog.capture.spark.frame import Frame, KnownFrames, read_frame
 from dslog.capture.spark.frame_cost import FrameCost
+from dslog.capture.spark.plan_reader import analysed
 from dslog.capture.spark.row_id import RowSet
-from dslog.capture.spark.sink import Writer
+from dslog.capture.spark.sink import Writer, leave
+from dslog.capture.spark.sql_command import note_command
 from dslog.capture.spark.table_node import Origin, Tracker
 from dslog.errors import CaptureError
 
@@ -27,10 +30,13 @@ ATTRIBUTE = "dslog"
 """Where a pandas frame keeps the name of the table it is, in its ``attrs``."""
 
 _ROWS = {
-    "collect", "first", "foreach", "foreachPartition", "head", "pandas_api", "rdd", "show", "tail",
-    "take", "toArrow", "toJSON", "toLocalIterator", "toPandas",
+    "approxQuantile", "collect", "corr", "cov", "first", "foreach", "foreachPartition", "head",
+    "pandas_api", "show", "tail", "take", "toArrow", "toJSON", "toLocalIterator", "toPandas",
 }  # fmt: skip
 """What hands out rows."""
+
+_MADE_OF_ROWS = {"transpose"}
+"""What is computed at once, so that its plan does not tell what it is made of."""
 
 _INNER = ("GroupedData", "DataFrameNaFunctions", "DataFrameStatFunctions", "PandasCogroupedOps")
 """Classes of PySpark's that make DataFrames of one."""
@@ -59,8 +65,28 @@ class TrackedFrame(ClassicFrame):
         one_hot: Callable[..., TrackedFrame]
 
     def __init__(self, frame: Frame) -> None:
-        super().__init__(frame.plain._jdf, frame.plain.sparkSession)  # noqa: SLF001
         self._dslog = frame
+        super().__init__(frame.plain._jdf, frame.plain.sparkSession)  # noqa: SLF001
+
+    @property
+    def _jdf(self) -> Any:
+        """Java's frame; a model that MLlib fits to it has values that no plan tells of."""
+        caller = sys._getframe(1)  # noqa: SLF001 (there is no other way to know who asked)
+        fits = caller.f_globals.get("__name__", "").startswith("pyspark.ml.")
+        if fits and "transform" not in caller.f_code.co_name:
+            leave(self._dslog, "pyspark.ml")
+        return self._dslog.plain._jdf  # noqa: SLF001
+
+    @_jdf.setter
+    def _jdf(self, _: Any) -> None:
+        """Leave it to the frame behind this one."""
+
+    @property
+    def rdd(self) -> Any:
+        """The rows, as an RDD."""
+        found = self._dslog.handed_out().rdd
+        self._dslog.known.left(self._dslog, found.id())
+        return found
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_dslog"):
@@ -225,6 +251,8 @@ def _forwarding(name: str) -> Any:
 
     def target(self: TrackedFrame) -> Any:
         frame = self._dslog
+        if name in _MADE_OF_ROWS:
+            return getattr(frame.rows(), name)
         return getattr(frame.handed_out() if name in _ROWS else frame.plain, name)
 
     if not callable(static) or inspect.isclass(static):
@@ -234,7 +262,10 @@ def _forwarding(name: str) -> Any:
         method = target(self)
         result = _called(method, args, kwargs)
         made = isinstance(result, DataFrame | list)
-        return forwarded(result, self._dslog, name, told(method, args, kwargs) if made else {})
+        found = forwarded(result, self._dslog, name, told(method, args, kwargs) if made else {})
+        if name in _MADE_OF_ROWS:
+            found._dslog.parent = self._dslog  # noqa: SLF001 (of this module)
+        return found
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = None if name.startswith("_") else static.__doc__
@@ -325,6 +356,7 @@ def record_frame(
     base: str = "table",
 ) -> TrackedFrame:
     """Return a DataFrame, however it was made, as a tracked frame: lineage is read off its plan."""
+    note_command(KnownFrames.of(tracker), plain)
     columns, rows, origin = tuple(plain.columns), RowSet(), Origin(op, args or {})
     if name is not None:
         table = tracker.source(name, columns, rows)
@@ -346,7 +378,7 @@ def track_frame(
         result = record_frame(tracker, plain, name, "track")
         result._dslog.table.keep = keep_values  # noqa: SLF001 (of this module)
         return result
-    known.came_back(plain)
+    known.came_back(analysed(plain))
     frame = read_frame(known, plain, name)
     frame.table.keep = keep_values
     return TrackedFrame(frame)

@@ -16,6 +16,7 @@ import dslog
 
 PRELUDE = """
 import os, signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has ignored in what it starts
 import numpy as np
 import dslog
 store = dslog.open(sys.argv[1])

@@ -96,10 +96,16 @@ def test_a_function_of_numpy_is_known_when_it_is_an_argument():
     lines = run("""
 import skimage.measure
 dslog.watch(skimage.measure)
-for options in ({}, {"func": np.max}, {"func": lambda block, axis: block.max(axis)}):
+def own(block, axis):
+    return block.max(axis)
+
+def unseen(block, axis):
+    return np.array(block.tolist()).max(axis)
+
+for options in ({}, {"func": np.max}, {"func": own}, {"func": unseen}):
     print(source(skimage.measure.block_reduce(x, (2, 2), **options)))
 """)
-    assert lines == ["(2, True)", "(2, True)", "(2, False)"]
+    assert lines == ["(2, True)", "(2, True)", "(2, True)", "(56, False)"]
 
 
 def test_a_library_that_is_named_is_watched_at_once():

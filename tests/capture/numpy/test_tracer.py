@@ -124,6 +124,12 @@ UNTRACEABLE = [
     (np.isnan, (X,)),
     (np.argsort, (X,)),
     (lambda a: float(a[0]) * a, (floats(3),)),
+    (lambda a: np.array(a.tolist()).max(axis=1), (X,)),
+    (lambda a: np.minimum(list(a), list(a[::-1])), (floats(4),)),
+    (lambda a: np.fmax.reduce(list(a)), (floats(4),)),
+    (lambda a: np.clip(list(a), a[0], a[1]), (floats(4),)),
+    (lambda a: np.logical_or(list(a), list(a[::-1])), (floats(4),)),
+    (lambda a: np.any(list(a)), (floats(4),)),
     (lambda a: np.zeros(2 + (a.dtype == object)), (X,)),
     (lambda a: a * (1 + (a.dtype == object)), (X,)),
 ]

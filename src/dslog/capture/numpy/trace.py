@@ -9,7 +9,9 @@ functions without a rule. What turns cells into machine numbers (LAPACK, fft) ca
 
 from __future__ import annotations
 
+import dis
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any
@@ -23,6 +25,8 @@ from dslog.capture.numpy.call import Call, Lineages
 from dslog.lineage.lineage import Lineage
 from dslog.types import I64
 
+_TESTED: ContextVar[bool] = ContextVar("TESTED", default=False)
+
 
 class Cell:
     """A value and the input positions that contributed to it, as the bits of an integer."""
@@ -35,6 +39,8 @@ class Cell:
         self.source = source
 
     def __bool__(self) -> bool:
+        if not _asked_by(_BRANCHES):  # numpy takes one of two objects, and reads both
+            _TESTED.set(True)
         return bool(self.value)
 
     def __hash__(self) -> int:
@@ -52,6 +58,25 @@ class Cell:
     def imag(self) -> Cell:
         """The imaginary part."""
         return Cell(np.imag(self.value), self.source)
+
+
+class Verdict(Cell):
+    """What a comparison gives, on which a program or a sort decides."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+
+_COMPARES = {dis.opmap["COMPARE_OP"]}
+_BRANCHES = {code for name, code in dis.opmap.items() if "JUMP" in name or name == "UNARY_NOT"}
+
+
+def _asked_by(operations: set[int]) -> bool:
+    """Whether the program itself asks a cell, by one of these operations, and not what it calls."""
+    frame = sys._getframe(2)  # noqa: SLF001 (who asks decides)
+    return frame.f_code.co_code[frame.f_lasti] in operations
 
 
 def _apply(function: Callable[..., Any], *operands: Any) -> Any:
@@ -81,6 +106,19 @@ def _method(function: Callable[..., Any], *, swap: bool = False) -> Callable[...
     return method
 
 
+def _comparison(name: str) -> Callable[..., Any]:
+    """Make a comparison; numpy takes the smaller of two objects by ``<=``, and sorts by ``<``."""
+    compare = _method(getattr(operator, f"__{name}__"))
+
+    def method(self: Cell, other: Any) -> Any:
+        if name in ("le", "ge") and not _asked_by(_COMPARES):
+            _TESTED.set(True)
+        found = compare(self, other)
+        return Verdict(found.value, found.source) if isinstance(found, Cell) else found
+
+    return method
+
+
 _BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift",
     "rshift", "matmul",
@@ -89,8 +127,10 @@ for _name in _BINARY:
     _function = getattr(operator, f"__{_name}__")
     setattr(Cell, f"__{_name}__", _method(_function))
     setattr(Cell, f"__r{_name}__", _method(_function, swap=True))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
+for _name in ("neg", "pos", "abs", "invert"):
     setattr(Cell, f"__{_name}__", _method(getattr(operator, f"__{_name}__")))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Cell, f"__{_name}__", _comparison(_name))
 setattr(Cell, "__divmod__", _method(divmod))  # noqa: B010
 setattr(Cell, "__rdivmod__", _method(divmod, swap=True))  # noqa: B010
 _UFUNCS = {name: getattr(np, name) for name in dir(np) if isinstance(getattr(np, name), np.ufunc)}
@@ -107,9 +147,6 @@ _PAIRWISE = {
     for name in _READ_BOTH
 } | {"clip": np.frompyfunc(lambda *cells: _apply(np.clip, *cells), 3, 1)}
 """numpy's object loops return one operand of these, and so would lose the other."""
-
-
-_TESTED: ContextVar[bool] = ContextVar("TESTED", default=False)
 
 
 class TracedArray(np.ndarray[Any, Any]):
@@ -174,7 +211,8 @@ def cells_of(array: npt.NDArray[Any], first: int) -> TracedArray:
 def trace(call: Call, *, tests: bool = False) -> Lineages | None:
     """Run the call on cells; None when that fails, costs too much, or gives other values.
 
-    Also when cells were compared in arrays: masks that write would have to contribute. ``tests``
+    Also when cells were compared in arrays, for masks that write would have to contribute, or
+    numpy took the larger of two in an array that it made itself. ``tests``
     lets that pass.
     """
     if (

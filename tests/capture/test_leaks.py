@@ -179,12 +179,6 @@ DECISIONS = {
 }
 
 
-@pytest.fixture
-def store():
-    with dslog.open(":memory:", leaks="ignore") as opened:
-        yield opened
-
-
 def values_of(result):
     if is_tracked(result):
         return np.asarray(dslog.plain(result)).tolist()

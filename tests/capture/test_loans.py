@@ -17,12 +17,6 @@ A = np.arange(6.0) + 1
 
 
 @pytest.fixture
-def store():
-    with dslog.open(":memory:", leaks="ignore") as opened:
-        yield opened
-
-
-@pytest.fixture
 def x(store):
     return store.track(A.copy(), "x")
 

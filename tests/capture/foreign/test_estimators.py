@@ -53,12 +53,6 @@ def _watched():
 
 
 @pytest.fixture
-def store():
-    with dslog.open(":memory:", leaks="ignore") as opened:
-        yield opened
-
-
-@pytest.fixture
 def x(store):
     return store.track(X.copy(), "x")
 

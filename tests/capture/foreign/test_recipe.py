@@ -84,12 +84,6 @@ def _watched():
         yield
 
 
-@pytest.fixture
-def store():
-    with dslog.open(":memory:", leaks="ignore") as opened:
-        yield opened
-
-
 def leaves(result):
     return list(result) if type(result) is tuple else [result]
 

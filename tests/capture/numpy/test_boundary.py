@@ -66,12 +66,6 @@ def seen(value):
     return repr(value)
 
 
-@pytest.fixture
-def store():
-    with dslog.open(":memory:", leaks="ignore") as opened:
-        yield opened
-
-
 @pytest.mark.parametrize("line", PANDAS.strip().splitlines())
 def test_pandas_gets_what_it_gets_of_numpy(store, line):
     code = compile(line, f"<{line}>", "eval")

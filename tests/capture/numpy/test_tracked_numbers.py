@@ -15,13 +15,6 @@ from tracked_shadow import cell
 
 import dslog
 
-
-@pytest.fixture
-def store():
-    with dslog.open(":memory:", leaks="ignore") as opened:
-        yield opened
-
-
 NUMBERS = {
     "float": np.array([2.0, 3.0]),
     "single": np.array([2, 3], np.float32),

@@ -19,12 +19,6 @@ A = np.arange(12.0).reshape(3, 4) + 1
 
 
 @pytest.fixture
-def store():
-    with dslog.open(":memory:", leaks="ignore") as opened:
-        yield opened
-
-
-@pytest.fixture
 def x(store):
     return store.track(A.copy(), "A")
 
